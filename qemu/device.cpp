@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The device as a whole: construction, entry, reset, and what all blocks use. See device.h. */
+#include "device.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+
+namespace e810 {
+
+Device::Device(e810_host *h)
+	: host(h), memory(h), interrupts(*this), rdma(*this),
+	  receive_flush_(e810_bh_new(callback<&Device::flush_receive>, this))
+{
+	if (const char *steps = e810_fail_steps(h))
+		fail_steps_ = steps;
+}
+
+Device::~Device()
+{
+	e810_bh_free(receive_flush_);
+}
+
+const char *Device::start()
+{
+	const char *path = e810_trace_path(host);
+
+	if (!registers.seal())
+		return "two blocks claim the same register";
+	if (path && !trace.open(path))
+		return "the trace file cannot be opened";
+	return nullptr;
+}
+
+void Device::reset(ResetKind kind)
+{
+	trace.event("reset").str("kind", reset_name(kind));
+	registers.clear();
+	rdma.reset(kind);
+	interrupts.reset(kind);
+}
+
+bool Device::fails(std::string_view step) const
+{
+	std::string_view rest = fail_steps_;
+
+	while (!rest.empty()) {
+		size_t comma = rest.find(',');
+
+		if (rest.substr(0, comma) == step)
+			return true;
+		if (comma == rest.npos)
+			break;
+		rest.remove_prefix(comma + 1);
+	}
+	return false;
+}
+
+void Device::guest_error(const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	std::vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	e810_log_guest_error(text);
+	trace.event("guest_error").str("text", text);
+}
+
+Device::Entry::Entry(Device &dev) : dev_(dev), first_(!dev.busy_)
+{
+	dev_.busy_ = true;
+}
+
+Device::Entry::~Entry()
+{
+	if (!first_)
+		return;
+	dev_.busy_ = false;
+	if (dev_.receive_refused_)
+		e810_bh_schedule(dev_.receive_flush_);
+}
+
+uint32_t Device::mmio_read(uint32_t offset)
+{
+	Entry entry(*this);
+
+	if (!entry) {
+		guest_error("device reads its own register %#x", offset);
+		return UINT32_MAX;
+	}
+	return registers.read(offset & ~3u);
+}
+
+void Device::mmio_write(uint32_t offset, uint32_t value)
+{
+	Entry entry(*this);
+
+	if (!entry) {
+		guest_error("device writes its own register %#x", offset);
+		return;
+	}
+	registers.write(offset & ~3u, value);
+}
+
+bool Device::receive(std::span<const uint8_t> frame)
+{
+	Entry entry(*this);
+
+	/* Our own transmission came back within the call: take it when that is over. */
+	if (!entry) {
+		receive_refused_ = true;
+		return false;
+	}
+	return rdma.receive(frame);
+}
+
+void Device::flush_receive()
+{
+	receive_refused_ = false;
+	e810_nic_receive_ready(host);
+}
+
+Timer::Timer(Device &dev, e810_callback fn, void *block)
+	: dev_(dev), fn_(fn), block_(block), timer_(e810_timer_new(expired, this))
+{
+}
+
+void Timer::expired(void *opaque)
+{
+	auto *timer = static_cast<Timer *>(opaque);
+	Device::Entry entry(timer->dev_);
+
+	if (entry)
+		timer->fn_(timer->block_);
+}
+
+Deferred::Deferred(Device &dev, e810_callback fn, void *block)
+	: dev_(dev), fn_(fn), block_(block), bh_(e810_bh_new(run, this))
+{
+}
+
+void Deferred::run(void *opaque)
+{
+	auto *deferred = static_cast<Deferred *>(opaque);
+	Device::Entry entry(deferred->dev_);
+
+	if (entry)
+		deferred->fn_(deferred->block_);
+}
+
+} // namespace e810
+
+using e810::Device;
+
+/* The device is known to C by a name only. */
+static Device *device(e810_device *dev)
+{
+	return reinterpret_cast<Device *>(dev);
+}
+
+e810_device *e810_device_new(e810_host *host, const char **error)
+{
+	auto *dev = new Device(host);
+
+	*error = dev->start();
+	if (*error) {
+		delete dev;
+		return nullptr;
+	}
+	return reinterpret_cast<e810_device *>(dev);
+}
+
+void e810_device_free(e810_device *dev)
+{
+	delete device(dev);
+}
+
+void e810_device_reset(e810_device *dev, e810_bus_reset kind)
+{
+	Device::Entry entry(*device(dev));
+
+	/* A guest's DMA can reach its own configuration space nowhere, so a reset never nests. */
+	device(dev)->reset(kind == E810_BUS_RESET_FLR ? e810::ResetKind::function_level
+						       : e810::ResetKind::power_on);
+}
+
+uint32_t e810_device_read(e810_device *dev, uint32_t offset)
+{
+	return device(dev)->mmio_read(offset);
+}
+
+void e810_device_write(e810_device *dev, uint32_t offset, uint32_t value)
+{
+	device(dev)->mmio_write(offset, value);
+}
+
+bool e810_device_receive(e810_device *dev, const uint8_t *frame, size_t len)
+{
+	return device(dev)->receive({frame, len});
+}
+
+void e810_device_send_done(e810_device *dev)
+{
+	(void)dev;
+}
+
+void e810_device_link_changed(e810_device *dev)
+{
+	(void)dev;
+}
