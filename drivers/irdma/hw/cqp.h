@@ -499,6 +499,52 @@ inline constexpr Field fields[] = {
 static_assert(well_formed(fields, 8));
 } // namespace cqp_upmap
 
+/* MANAGE_APBVT: ports that the host claims for connections of other protocols. */
+namespace cqp_apbvt {
+inline constexpr Field port{"port", 2, 15, 0};
+inline constexpr Field add{"add", 3, 62, 62};
+inline constexpr Field fields[] = {port, cqp::opcode, add, cqp::valid};
+static_assert(well_formed(fields, 8));
+} // namespace cqp_apbvt
+
+/* MANAGE_QHASH: which QP gets the packets of an address and port. */
+namespace cqp_qhash {
+inline constexpr Field mac{"mac", 0, 47, 0};
+inline constexpr Field dest_port{"dest_port", 1, 15, 0};
+inline constexpr Field src_port{"src_port", 1, 31, 16};
+inline constexpr Field qp{"qp", 1, 49, 32};
+inline constexpr Field qs_handle{"qs_handle", 2, 9, 0};
+inline constexpr Field vlan{"vlan", 2, 43, 32};
+inline constexpr Field entry_type{"entry_type", 3, 44, 42};
+inline constexpr Field vlan_valid{"vlan_valid", 3, 59, 59};
+inline constexpr Field ipv4{"ipv4", 3, 60, 60};
+inline constexpr Field manage{"manage", 3, 62, 61}; /* 0 delete, 1 add, 2 modify */
+inline constexpr Field src_ip3{"src_ip3", 4, 31, 0};
+inline constexpr Field src_ip2{"src_ip2", 4, 63, 32};
+inline constexpr Field src_ip1{"src_ip1", 5, 31, 0};
+inline constexpr Field src_ip0{"src_ip0", 5, 63, 32};
+inline constexpr Field dest_ip3{"dest_ip3", 6, 31, 0};
+inline constexpr Field dest_ip2{"dest_ip2", 6, 63, 32};
+inline constexpr Field dest_ip1{"dest_ip1", 7, 31, 0};
+inline constexpr Field dest_ip0{"dest_ip0", 7, 63, 32};
+inline constexpr Field fields[] = {
+	mac,	 dest_port, src_port, qp,      qs_handle, vlan,	    cqp::opcode,
+	entry_type, vlan_valid, ipv4, manage,  cqp::valid, src_ip3, src_ip2,
+	src_ip1, src_ip0,   dest_ip3, dest_ip2, dest_ip1,  dest_ip0,
+};
+static_assert(well_formed(fields, 8));
+} // namespace cqp_qhash
+
+/* ALLOC_LOC_MAC (the index is the completion's return value) and MANAGE_LOC_MAC. */
+namespace cqp_mac {
+inline constexpr Field index{"index", 3, 5, 0};
+inline constexpr Field ignore_refs{"ignore_refs", 3, 61, 61};
+inline constexpr Field free{"free", 3, 62, 62};
+inline constexpr Field mac{"mac", 4, 47, 0}; /* first byte in the low bits */
+inline constexpr Field fields[] = {index, cqp::opcode, ignore_refs, free, cqp::valid, mac};
+static_assert(well_formed(fields, 8));
+} // namespace cqp_mac
+
 /* What is left of a command whose operands neither side uses. */
 namespace cqp_other {
 inline constexpr Field fields[] = {cqp::opcode, cqp::valid};
@@ -521,6 +567,28 @@ inline constexpr Field fields[] = {
 };
 static_assert(well_formed(fields, 4));
 } // namespace ccqe
+
+/* Error codes of a completion: major ... */
+namespace cqp_error {
+inline constexpr u16 object_cache = 0xf000;  /* major: the object has no memory behind it */
+inline constexpr u16 context_cache = 0xf001; /* major: the same of a QP or CQ context */
+inline constexpr u16 command = 0xffff;	     /* major: the minor code says more */
+/* ... and minor codes of major code "command". */
+inline constexpr u16 stag_invalid = 0x0001;
+inline constexpr u16 suspend_pending = 0x0005;
+inline constexpr u16 invalid_state = 0x8002;
+inline constexpr u16 no_wqe_to_flush = 0x8006;
+} // namespace cqp_error
+
+/*
+ * Minor code of a FLUSH_WQES that went well (error bit and major code 0): which queues held work
+ * and got their error completion. 0: none did.
+ */
+namespace cqp_flushed {
+inline constexpr u16 rq = 2;
+inline constexpr u16 sq = 3;
+inline constexpr u16 both = 4;
+} // namespace cqp_flushed
 
 /** Layout of the request of a command; the empty name for an unknown opcode. */
 constexpr Layout cqp_layout(u32 opcode)
@@ -549,7 +617,7 @@ constexpr Layout cqp_layout(u32 opcode)
 	case CqpOp::dealloc_stag:
 		return layout("dealloc_stag", cqp_stag::fields);
 	case CqpOp::manage_loc_mac:
-		return layout("manage_loc_mac", cqp_other::fields);
+		return layout("manage_loc_mac", cqp_mac::fields);
 	case CqpOp::manage_arp:
 		return layout("manage_arp", cqp_arp::fields);
 	case CqpOp::manage_vf_pble_bp:
@@ -561,7 +629,7 @@ constexpr Layout cqp_layout(u32 opcode)
 	case CqpOp::upload_context:
 		return layout("upload_context", cqp_upload::fields);
 	case CqpOp::alloc_loc_mac:
-		return layout("alloc_loc_mac", cqp_other::fields);
+		return layout("alloc_loc_mac", cqp_mac::fields);
 	case CqpOp::manage_hmc_pm_func:
 		return layout("manage_hmc_pm_func", cqp_other::fields);
 	case CqpOp::create_ceq:
@@ -587,11 +655,11 @@ constexpr Layout cqp_layout(u32 opcode)
 	case CqpOp::flush_wqes:
 		return layout("flush_wqes", cqp_flush::fields);
 	case CqpOp::manage_apbvt:
-		return layout("manage_apbvt", cqp_other::fields);
+		return layout("manage_apbvt", cqp_apbvt::fields);
 	case CqpOp::nop:
 		return layout("nop", cqp_other::fields);
 	case CqpOp::manage_qhash:
-		return layout("manage_qhash", cqp_other::fields);
+		return layout("manage_qhash", cqp_qhash::fields);
 	case CqpOp::create_mcast:
 		return layout("create_mcast", cqp_mcast::fields);
 	case CqpOp::modify_mcast:
