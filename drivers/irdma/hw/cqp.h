@@ -540,7 +540,7 @@ namespace cqp_mac {
 inline constexpr Field index{"index", 3, 5, 0};
 inline constexpr Field ignore_refs{"ignore_refs", 3, 61, 61};
 inline constexpr Field free{"free", 3, 62, 62};
-inline constexpr Field mac{"mac", 4, 47, 0}; /* first byte in the low bits */
+inline constexpr Field mac{"mac", 4, 47, 0}; /* first byte in the top bits */
 inline constexpr Field fields[] = {index, cqp::opcode, ignore_refs, free, cqp::valid, mac};
 static_assert(well_formed(fields, 8));
 } // namespace cqp_mac

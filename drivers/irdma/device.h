@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One RDMA function: its parts, in the order in which they come up, and the
+ * numbers of its objects.
+ *
+ * Bring-up is a table of steps (device.cpp), each with its undo; tear-down
+ * walks it backwards.
+ */
+#ifndef IRDMA_DEVICE_H
+#define IRDMA_DEVICE_H
+
+#include "base/atomic.h"
+#include "base/id_table.h"
+#include "cqp/commands.h"
+#include "cqp/cqp.h"
+#include "driver.h"
+#include "eq/event_queues.h"
+#include "hmc/hmc.h"
+#include "hmc/pble.h"
+#include "qos/qos.h"
+#include "verbs/arp.h"
+
+namespace irdma {
+
+/** DMA memory of objects that died while the device could not be asked to let go of them. */
+class Graveyard {
+public:
+	~Graveyard();
+	/** Keep @memory until the device is stopped. May sleep. */
+	void bury(DmaBuffer memory);
+
+private:
+	struct Grave;
+	SpinLock lock_{SHIM_LOCK_IDS};
+	Grave *graves_ = nullptr;
+};
+
+class Device {
+public:
+	explicit Device(shim_device *shim);
+
+	/** Bring it up. May sleep. */
+	Status start();
+	/** Take down what is up. May sleep. */
+	void stop();
+
+	/** Register access: byte offsets in BAR 0. */
+	u32 read(u32 offset) const { return shim_reg_read(shim, offset); }
+	void write(u32 offset, u32 value) const { shim_reg_write(shim, offset, value); }
+
+	/** Whether no command will be answered any more. */
+	bool dead() const { return dead_.load(); }
+
+	/**
+	 * The device has stopped answering or is beyond repair: say why, end all commands, ask ice
+	 * for a reset. Only the first call does anything. Any context.
+	 */
+	void declare_dead(const char *why);
+
+	/** As declare_dead(), but ice resets or removes the device of its own accord. */
+	void on_removal();
+
+	shim_device *const shim;
+	shim_port_info port = {};
+	u16 fw_major = 0, fw_minor = 0;
+
+	/* Parts, in the order of bring-up; destroyed in the reverse order. */
+	Graveyard graveyard;
+	Cqp cqp;
+	Hmc hmc;
+	EventQueues events;
+	PblePool pbles;
+	ArpTable arp;
+	Qos qos;
+
+	/* Numbers of objects. */
+	IdTable pd_ids, cq_ids, qp_ids, stag_ids, ah_ids, mcast_ids;
+	u32 stag_index_bits = 0; /**< bits of an STag's index that number MRs */
+
+private:
+	struct Step;
+	static const Step steps[];
+
+	Atomic<bool> dead_{false};
+	unsigned up_ = 0; /**< steps that are up */
+};
+
+/* The C handles of driver.h are pointers to these. */
+inline Device *from_c(irdma_device *d)
+{
+	return reinterpret_cast<Device *>(d);
+}
+inline irdma_device *to_c(Device *d)
+{
+	return reinterpret_cast<irdma_device *>(d);
+}
+
+} // namespace irdma
+
+#endif

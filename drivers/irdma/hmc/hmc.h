@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Host memory cache: how many objects of each kind there are, where they lie
+ * in the device's linear space (FPM), and the segments that back it.
+ */
+#ifndef IRDMA_HMC_HMC_H
+#define IRDMA_HMC_HMC_H
+
+#include "../base/memory.h"
+#include "../base/result.h"
+#include "../hw/hmc.h"
+
+namespace irdma {
+
+class Device;
+
+class Hmc {
+public:
+	explicit Hmc(Device &device);
+	~Hmc();
+
+	/** Ask the device what it offers (QUERY_FPM); nonsense is refused. May sleep. */
+	Status query();
+	/** Choose the counts, tell the device (COMMIT_FPM), check what it answers. May sleep. */
+	Status commit();
+	/** Back all objects but the PBLEs with segments. May sleep. */
+	Status allocate();
+	/** Take the segments away again. May sleep. */
+	void release();
+
+	/** Number of objects of a kind, as committed. */
+	u32 count(hw::HmcObject kind) const { return object_[static_cast<u8>(kind)].count; }
+	/** Where a kind begins in the FPM, bytes. */
+	u64 base(hw::HmcObject kind) const { return object_[static_cast<u8>(kind)].base; }
+	/** CEQs that the device has. */
+	u32 max_ceqs() const { return max_ceqs_; }
+	/** Memory behind segments, bytes. */
+	u64 backed_bytes() const { return backed_bytes_; }
+
+	/**
+	 * Back segment @sd with @memory (2 MiB), or clear it. For the PBLE pool. May sleep.
+	 */
+	Status set_segment(u32 sd, const DmaBuffer &memory);
+	void clear_segment(u32 sd);
+
+	/** One past the last segment that this function may use. */
+	u32 segment_limit() const { return first_sd_ + max_sds_; }
+
+private:
+	struct Object {
+		u32 max_count, count;
+		u32 bytes; /**< of one object; for free lists, of one entry */
+		u32 block; /**< objects per block, free lists only */
+		u64 base;
+	};
+
+	Device &device_;
+	Object object_[hw::hmc_objects] = {};
+	u32 first_sd_ = 0, max_sds_ = 0, max_ceqs_ = 0;
+	u32 hash_multiplier_ = 0, timer_bucket_ = 0;
+	u64 backed_bytes_ = 0;
+	Array<DmaBuffer> segments_;
+};
+
+} // namespace irdma
+
+#endif

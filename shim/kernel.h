@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the kernel offers to the C++ of drivers/irdma: the only way from there
+ * into the kernel. Plain C types only; each function is a thin call into the
+ * kernel and takes no decision. Included by C and by C++.
+ *
+ * Errors are negative errno values. "May sleep" is said where it holds; all
+ * else may be called in any context, hard interrupts included.
+ */
+#ifndef SHIM_KERNEL_H
+#define SHIM_KERNEL_H
+
+#include "shim_sizes.h"
+
+#ifdef __cplusplus
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+#define SHIM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define SHIM_ALIGNED __attribute__((aligned(8)))
+extern "C" {
+#else
+#include <linux/types.h>
+#include <linux/compiler.h>
+#define SHIM_PRINTF(fmt, args) __printf(fmt, args)
+#define SHIM_ALIGNED __aligned(8)
+#endif
+
+/* One RDMA function of one NIC: its auxiliary device, ib_device and link to ice. */
+struct shim_device;
+
+/* ---- Errors that the C++ names ---- */
+#define SHIM_EPERM 1
+#define SHIM_ENOENT 2
+#define SHIM_EIO 5
+#define SHIM_EAGAIN 11
+#define SHIM_ENOMEM 12
+#define SHIM_EFAULT 14
+#define SHIM_EBUSY 16
+#define SHIM_EEXIST 17
+#define SHIM_ENODEV 19
+#define SHIM_EINVAL 22
+#define SHIM_ENOSPC 28
+#define SHIM_EPROTO 71
+#define SHIM_EOVERFLOW 75
+#define SHIM_EOPNOTSUPP 95
+#define SHIM_ETIMEDOUT 110
+#define SHIM_ECANCELED 125
+
+/* ---- Log ---- */
+enum shim_level {
+	SHIM_ERR,
+	SHIM_WARN,
+	SHIM_INFO,
+	SHIM_DBG, /* dynamic debug */
+};
+
+/* One line, with the name of the ib_device (before it has one, of its auxiliary device). */
+void shim_log(struct shim_device *dev, enum shim_level level, const char *fmt, ...)
+	SHIM_PRINTF(3, 4);
+/* The same, no more than ten lines in five seconds per device. For what users can provoke. */
+void shim_log_limited(struct shim_device *dev, enum shim_level level, const char *fmt, ...)
+	SHIM_PRINTF(3, 4);
+/* Complain with a backtrace, once: for what cannot happen. */
+void shim_warn_once(const char *what);
+
+/* ---- Memory ---- */
+/* Zeroed; may sleep. NULL when there is none. Large sizes are not contiguous. */
+void *shim_zalloc(u64 bytes);
+void shim_free(void *mem);
+void shim_memset(void *mem, int byte, u64 bytes);
+void shim_memcpy(void *to, const void *from, u64 bytes);
+
+/* Coherent DMA memory, zeroed and page aligned; may sleep. *bus gets the device's address. */
+void *shim_dma_alloc(struct shim_device *dev, u64 bytes, u64 *bus);
+void shim_dma_free(struct shim_device *dev, u64 bytes, void *cpu, u64 bus);
+
+/* ---- Registers: byte offset in BAR 0 ---- */
+u32 shim_reg_read(struct shim_device *dev, u32 offset);
+void shim_reg_write(struct shim_device *dev, u32 offset, u32 value);
+
+/* ---- Locks ---- */
+/* Each class has a lockdep class of its own. */
+enum shim_lock_class {
+	SHIM_LOCK_CQP,
+	SHIM_LOCK_CCQ,
+	SHIM_LOCK_IDS,
+	SHIM_LOCK_CEQ,
+	SHIM_LOCK_AEQ,
+	SHIM_LOCK_CQ,
+	SHIM_LOCK_QP_SQ,
+	SHIM_LOCK_QP_RQ,
+	SHIM_LOCK_QP_TABLE,
+	SHIM_LOCK_UCONTEXT,
+	SHIM_MUTEX_QP,
+	SHIM_MUTEX_QOS,
+	SHIM_MUTEX_ARP,
+	SHIM_MUTEX_PBLE,
+	SHIM_MUTEX_HMC,
+	SHIM_MUTEX_MCAST,
+	SHIM_MUTEX_DEVICE,
+	SHIM_LOCK_CLASSES
+};
+
+struct shim_spinlock {
+	u8 opaque[SHIM_SIZEOF_SPINLOCK];
+} SHIM_ALIGNED;
+void shim_spin_init(struct shim_spinlock *lock, enum shim_lock_class cls);
+unsigned long shim_spin_lock(struct shim_spinlock *lock); /* irqsave: returns the flags */
+void shim_spin_unlock(struct shim_spinlock *lock, unsigned long flags);
+
+struct shim_mutex {
+	u8 opaque[SHIM_SIZEOF_MUTEX];
+} SHIM_ALIGNED;
+void shim_mutex_init(struct shim_mutex *mutex, enum shim_lock_class cls);
+void shim_mutex_destroy(struct shim_mutex *mutex);
+void shim_mutex_lock(struct shim_mutex *mutex); /* may sleep */
+void shim_mutex_unlock(struct shim_mutex *mutex);
+
+struct shim_completion {
+	u8 opaque[SHIM_SIZEOF_COMPLETION];
+} SHIM_ALIGNED;
+void shim_completion_init(struct shim_completion *c);
+void shim_complete(struct shim_completion *c);
+void shim_complete_all(struct shim_completion *c);
+void shim_wait(struct shim_completion *c); /* may sleep, not interruptible */
+/* May sleep, not interruptible. Milliseconds left, at least 1; 0 if time ran out. */
+u32 shim_wait_ms(struct shim_completion *c, u32 ms);
+bool shim_try_wait(struct shim_completion *c);
+
+/* ---- Deferred work: process context, one workqueue a device ---- */
+struct shim_work {
+	u8 opaque[SHIM_SIZEOF_DELAYED_WORK] SHIM_ALIGNED;
+	void (*function)(void *arg);
+	void *arg;
+};
+void shim_work_init(struct shim_work *work, void (*function)(void *arg), void *arg);
+/* True if it was not already waiting to run. */
+bool shim_work_queue(struct shim_device *dev, struct shim_work *work);
+bool shim_work_queue_ms(struct shim_device *dev, struct shim_work *work, u32 delay_ms);
+/* Returns when it neither waits nor runs; may sleep. True if it was waiting to run. */
+bool shim_work_cancel(struct shim_work *work);
+void shim_work_flush(struct shim_device *dev); /* all of the device; may sleep */
+
+/* ---- Time ---- */
+u64 shim_now_ms(void);
+void shim_udelay(u32 us);
+void shim_sleep_us(u32 us); /* may sleep; between us and twice that */
+u32 shim_random(void);
+
+/* ---- Interrupts ---- */
+/* Number of MSI-X vectors that ice lends to this device. */
+u32 shim_vectors(struct shim_device *dev);
+/* Number of lent vector @index in the function's MSI-X table, for cause registers. */
+u32 shim_vector_hw_index(struct shim_device *dev, u32 index);
+/*
+ * Have @handler called in hard interrupt context when lent vector @index fires.
+ * @name: for /proc/interrupts, at most 31 characters. @cpu: wished for, or -1.
+ * May sleep.
+ */
+int shim_irq_request(struct shim_device *dev, u32 index, void (*handler)(void *arg), void *arg,
+		     const char *name, int cpu);
+void shim_irq_free(struct shim_device *dev, u32 index); /* waits for a running handler */
+u32 shim_online_cpus(void);
+int shim_spread_cpu(struct shim_device *dev, u32 i); /* CPU for the i-th vector, near the device */
+
+/* ---- What ice knows and does ---- */
+struct shim_port_info {
+	u32 pf_id;
+	u32 vsi;	 /* number of the main VSI */
+	u32 mtu;	 /* of the netdev, bytes */
+	u8 mac[6];	 /* of the netdev */
+	u16 pci_vendor;
+	u16 pci_device;
+	u8 pci_revision;
+};
+void shim_get_port_info(struct shim_device *dev, struct shim_port_info *info);
+
+#define SHIM_MAX_TC 8
+#define SHIM_MAX_UP 8
+struct shim_qos {
+	u8 num_tc;
+	u8 vport_relative_bw;
+	u8 vport_priority_type;
+	bool dscp_mode;
+	u8 up2tc[SHIM_MAX_UP];
+	u8 dscp2up[64];
+	struct {
+		u8 relative_bw;
+		u8 priority_type;
+	} tc[SHIM_MAX_TC];
+};
+void shim_get_qos(struct shim_device *dev, struct shim_qos *qos); /* may sleep */
+
+/* Register a queue set (a work-scheduler leaf) of traffic class @tc with ice; may sleep. */
+int shim_qset_add(struct shim_device *dev, u16 qs_handle, u8 tc, u32 *teid);
+void shim_qset_del(struct shim_device *dev, u16 qs_handle, u8 tc, u32 teid);
+/* Let the VSI's traffic reach the engine, or no longer; may sleep. */
+int shim_vsi_filter(struct shim_device *dev, bool enable);
+void shim_request_reset(struct shim_device *dev); /* of the function; asynchronous */
+
+/* ---- User memory ---- */
+struct shim_umem;
+
+/* SHIM_ACCESS_* below. May sleep. */
+int shim_umem_get(struct shim_device *dev, u64 start, u64 length, u32 access,
+		  struct shim_umem **out);
+int shim_umem_get_dmabuf(struct shim_device *dev, u64 offset, u64 length, int fd, u32 access,
+			 struct shim_umem **out);
+void shim_umem_put(struct shim_umem *umem);
+/* Largest size of @sizes (bit n: 2^n bytes) with which all of it can be listed for VA @va; 0: none. */
+u64 shim_umem_best_page(struct shim_umem *umem, u64 sizes, u64 va);
+/* Number of pages of @page_size that cover it. */
+u64 shim_umem_pages(struct shim_umem *umem, u64 page_size);
+/*
+ * Write bus addresses of pages @first .. @first + @count - 1 to @list, little endian.
+ * Returns how many there were.
+ */
+u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 first, u64 count, void *list);
+
+/* ---- The RDMA core ---- */
+/* ib_modify_qp_is_ok(): states and mask as in driver.h. */
+bool shim_modify_qp_is_ok(u32 from, u32 to, u32 qp_type, u32 mask);
+/* Hand an event to the consumer's handler; @event as in driver.h. @ib: what driver.h calls ib. */
+void shim_qp_event(void *ib_qp, u32 event);
+void shim_cq_event(void *ib_cq, u32 event);
+void shim_cq_completion(void *ib_cq); /* calls its comp_handler */
+void shim_port_event(struct shim_device *dev, bool active);
+void shim_device_fatal(struct shim_device *dev);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif
