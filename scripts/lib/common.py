@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What all Python scripts here share: paths, messages, the cache.
+
+Errors that a user can act on are raised as Trouble with one clear line; the
+scripts' main functions turn it into that line on stderr and exit status 1.
+"""
+
+import contextlib
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Iterator
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / "build"
+SCRIPTS = TOP / "scripts"
+KERNELS = ("6.1", "6.12")
+
+
+class Trouble(Exception):
+    """Something is missing or wrong outside of the program; str() is one line."""
+
+
+def cache_dir() -> Path:
+    """The cache, shared with the shell scripts (lib/common.sh)."""
+    base = os.environ.get("IRDMA_CACHE")
+    if base:
+        return Path(base)
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "irdma-e810"
+
+
+def note(text: str) -> None:
+    """A progress line on stderr."""
+    print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr, flush=True)
+
+
+def run_main(main) -> None:
+    """Run main() and end with its status; a Trouble becomes one line."""
+    try:
+        sys.exit(main())
+    except Trouble as trouble:
+        note(str(trouble))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+@contextlib.contextmanager
+def lock(name: str) -> Iterator[None]:
+    """Hold the lock of that name (the same as lock() of common.sh)."""
+    folder = cache_dir() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / name, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            note(f"waiting for another run that prepares {name}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def need(tool: str, package: str) -> None:
+    """Raise Trouble unless the tool is installed."""
+    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    if not any(os.access(f"{folder}/{tool}", os.X_OK) for folder in path.split(":")):
+        raise Trouble(f"{tool} is missing: install the package {package} (scripts/deps does)")
+
+
+def ask(*command) -> str:
+    """The output of one of our own scripts, whose own message tells of failure."""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise Trouble(f"{Path(str(command[0])).name} failed")
+    return done.stdout.strip()

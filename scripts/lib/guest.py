@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Guests: Debian's stock kernel in QEMU, on a modelled E810 or without.
+
+    with Wire() as wire, Guest(Setup(kernel="6.12", wire=wire)) as guest:
+        print(guest.run("ibv_devinfo").output)
+
+Entering the context boots the guest and waits until network and driver are
+set up; run() runs a shell script in it; leaving it powers the guest off and
+raises GuestFailure if the kernel log holds anything bad. begin() starts a
+script without waiting, so that two guests can work at once; they meet over a
+Wire. Used by scripts/guest, scripts/demo and the tests.
+
+The kernel's console is one serial port, written to a file. Scripts and their
+output pass through a virtio port (see guest-init). Everything of a run lies in
+one folder, which is removed when all went well.
+"""
+
+import base64
+import dataclasses
+import itertools
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import BinaryIO, Dict, List, Optional, Sequence
+
+import image
+import kernlog
+from common import BUILD, Trouble, need
+from qmp import Qmp
+
+BOOT_SECONDS = 240          # a busy host and TCG: generous
+OFF_SECONDS = 90
+MEMORY_RESERVE_MIB = 256    # for QEMU itself, beside the guest's memory
+MARK = b"\x1e"
+
+
+class GuestFailure(Exception):
+    """A guest did not do what it should; str() has what is needed to see why."""
+
+
+class Wire:
+    """A cable between two guests: a folder with a datagram socket for each end."""
+
+    def __init__(self, folder: Optional[Path] = None) -> None:
+        self._own = folder is None
+        self.folder = Path(tempfile.mkdtemp(prefix="e810-wire.")) if folder is None else folder
+        self.folder.mkdir(exist_ok=True)
+
+    def __enter__(self) -> "Wire":
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._own:
+            self.remove()
+
+    def remove(self) -> None:
+        """Take the folder away."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def netdev(self, number: int) -> str:
+        """QEMU's option for the end of guest 1 or 2."""
+        here, there = self.folder / f"end{number}", self.folder / f"end{3 - number}"
+        here.unlink(missing_ok=True)
+        return (f"dgram,id=wire,local.type=unix,local.path={here},"
+                f"remote.type=unix,remote.path={there}")
+
+
+@dataclasses.dataclass
+class Setup:
+    """What a guest is to be."""
+
+    kernel: str = "6.1"             # series or release
+    driver: str = "ours"            # ours, stock, rxe or none
+    number: int = 1                 # 1 or 2: address, MAC and end of the wire
+    device: bool = True             # an E810; else a virtio network card
+    ice: bool = True                # load the network driver
+    wire: Optional[Wire] = None
+    trace: Optional[Path] = None    # the device's trace, JSON lines
+    fail: Optional[str] = None      # bring-up step that the device refuses
+    device_opts: Sequence[str] = () # more properties of the device, key=value
+    cpus: int = 2
+    mem: int = 1024                 # MiB
+    icount: bool = False            # guest time counts instructions
+    append: str = ""                # more kernel parameters
+    files: Dict[str, Path] = dataclasses.field(default_factory=dict)
+    allow: Sequence[str] = ()       # patterns of kernel messages that may come
+    boot_seconds: int = BOOT_SECONDS
+    echo: bool = False              # copy scripts' output to stdout as it comes
+    console: bool = False           # a console on this process' terminal
+
+
+@dataclasses.dataclass
+class Done:
+    """A script that has ended."""
+
+    status: int
+    output: str
+
+
+class Command:
+    """A script that runs in a guest."""
+
+    def __init__(self, guest: "Guest", token: str) -> None:
+        self._guest = guest
+        self.token = token
+        self.output = bytearray()
+        self.status: Optional[int] = None
+        self.ended = threading.Event()
+
+    def wait(self, timeout: float = 120) -> Done:
+        """Wait for its end; GuestFailure if it takes longer or the guest dies."""
+        if not self.ended.wait(timeout):
+            raise self._guest.failure(f"no end of the script within {timeout:.0f} s")
+        if self.status is None:
+            raise self._guest.failure("the guest ended during the script")
+        return Done(self.status, self.output.decode(errors="replace"))
+
+
+def check_memory(mib: int) -> None:
+    """Raise Trouble when the host has less than that available."""
+    with open("/proc/meminfo") as file:
+        table = dict(line.split(":", 1) for line in file)
+    available = int(table["MemAvailable"].split()[0]) // 1024
+    if available < mib + MEMORY_RESERVE_MIB:
+        raise Trouble(f"too little memory: a guest needs {mib + MEMORY_RESERVE_MIB} MiB, "
+                      f"{available} MiB are available")
+
+
+def product(path: Path, target: str) -> Path:
+    """A build product that has to be there."""
+    if not path.exists():
+        raise Trouble(f"{path.relative_to(BUILD.parent)} is missing: run make {target}")
+    return path
+
+
+class Guest:
+    """One virtual machine; see the module's text."""
+
+    def __init__(self, setup: Setup, name: str = "guest") -> None:
+        self.setup = setup
+        self.name = name
+        self.kernel = image.kernel(setup.kernel)
+        (BUILD / "run").mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=BUILD / "run"))
+        self.boot_seconds = 0.0
+        self._process: Optional[subprocess.Popen] = None
+        self._shell, self._shell_far = socket.socketpair()
+        qmp, self._qmp_far = socket.socketpair()
+        self.qmp = Qmp(qmp)
+        # A card that is not plugged into a shared wire has one of its own.
+        self._wire = setup.wire or Wire()
+        self._tokens = itertools.count(1)
+        self._commands: List[Command] = []
+
+    # Starting.
+
+    def _config(self) -> str:
+        """/host/config, which guest-init reads."""
+        setup = self.setup
+        module = "ice" if setup.device else "virtio_net"
+        values = {
+            "GUEST_NUMBER": str(setup.number),
+            "GUEST_DRIVER": setup.driver,
+            "GUEST_ADDRESS": f"10.0.0.{setup.number}",
+            "PEER_ADDRESS": f"10.0.0.{3 - setup.number}",
+            "NET_MODULE": module if setup.ice else "",
+        }
+        return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
+
+    def _payload(self) -> bytes:
+        """The archive of what this run brings along, /host in the guest."""
+        archive = image.Cpio()
+        init = Path(__file__).parent / "guest-init"
+        archive.file("host/init", init.read_bytes(), 0o755)
+        archive.file("host/config", self._config().encode())
+        if self.setup.device:
+            package = product(BUILD / "ice.pkg", "model")
+            archive.tree(package, "host/firmware/intel/ice/ddp/ice.pkg")
+        if self.setup.driver == "ours":
+            module = BUILD / self.kernel.release / "irdma.ko"
+            archive.tree(product(module, f"modules KVER={self.kernel.release}"), "host/irdma.ko")
+        if (BUILD / "guest").is_dir():
+            archive.tree(BUILD / "guest", "host/bin")
+        for target, source in self.setup.files.items():
+            archive.tree(Path(source), f"host/{target}")
+        return archive.bytes()
+
+    def _initrd(self) -> Path:
+        base = image.initramfs(self.kernel).read_bytes()
+        path = self.folder / "initrd"
+        path.write_bytes(base + bytes(-len(base) % 4) + self._payload())
+        return path
+
+    def _network(self) -> List[str]:
+        """QEMU's options for the card and what it is plugged into."""
+        setup = self.setup
+        wire = self._wire.netdev(setup.number)
+        card = {"netdev": "wire", "mac": f"52:54:00:e8:10:0{setup.number}", "id": "card"}
+        options = ["-netdev", wire]
+        if not setup.device:
+            card["romfile"] = ""
+            return [*options, "-device", _device("virtio-net-pci", card)]
+        if setup.trace:
+            card["trace"] = str(Path(setup.trace).absolute())
+        if setup.fail:
+            card["fail"] = setup.fail
+        card.update(option.split("=", 1) for option in setup.device_opts)
+        card["bus"] = "slot"
+        plugin = product(BUILD / "e810.so", "model")
+        return [*options, "-plugin", str(plugin),
+                "-device", "pcie-root-port,id=slot,chassis=1",
+                "-device", _device("e810", card)]
+
+    def _command_line(self) -> List[str]:
+        setup = self.setup
+        append = ("console=ttyS0 log_buf_len=4M panic=-1 oops=panic tsc=reliable no_timer_check "
+                  "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 apparmor=0 "
+                  f"firmware_class.path=/host/firmware {setup.append}")
+        drives = []
+        for label, path in (("root", image.root_image()),
+                            ("modules", image.module_image(self.kernel))):
+            drives += ["-drive", f"if=none,id={label},format=raw,readonly=on,file={path}",
+                       "-device", f"virtio-blk-pci,drive={label}"]
+        ports = ["-device", "virtio-serial-pci",
+                 "-chardev", f"socket,id=shell,fd={self._shell_far.fileno()}",
+                 "-device", "virtserialport,chardev=shell,name=host.shell",
+                 "-chardev", f"file,id=kmsg,path={self.folder}/kmsg",
+                 "-device", "virtserialport,chardev=kmsg,name=host.kmsg",
+                 "-chardev", f"socket,id=monitor,fd={self._qmp_far.fileno()}",
+                 "-mon", "chardev=monitor,mode=control",
+                 "-chardev", f"file,id=console,path={self.folder}/serial",
+                 "-serial", "chardev:console"]
+        if setup.console:
+            ports += ["-chardev", "stdio,id=terminal,signal=off",
+                      "-device", "virtconsole,chardev=terminal"]
+        timing = ["-icount", "shift=0,sleep=off"] if setup.icount else []
+        return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
+                "-display", "none", "-M", "q35", "-cpu", "max",
+                "-accel", "tcg,thread=" + ("single" if setup.icount else "multi"),
+                "-smp", str(setup.cpus), "-m", str(setup.mem), *timing,
+                "-kernel", str(self.kernel.vmlinuz), "-initrd", str(self._initrd()),
+                "-append", append, *drives, *ports, *self._network()]
+
+    def start(self) -> "Guest":
+        """Begin to boot; wait_ready() waits for the end of it."""
+        need("qemu-system-x86_64", "qemu-system-x86")
+        check_memory(self.setup.mem)
+        command = self._command_line()
+        (self.folder / "command").write_text(shlex.join(command) + "\n")
+        self._started = time.monotonic()
+        with open(self.folder / "qemu", "wb") as errors:
+            self._process = subprocess.Popen(
+                command, stdin=None if self.setup.console else subprocess.DEVNULL,
+                stdout=None if self.setup.console else errors, stderr=errors,
+                pass_fds=[self._shell_far.fileno(), self._qmp_far.fileno()])
+        self._shell_far.close()
+        self._qmp_far.close()
+        self._commands.append(Command(self, "setup"))
+        threading.Thread(target=self._listen, daemon=True).start()
+        return self
+
+    def wait_ready(self) -> None:
+        """Wait until network and driver are set up; GuestFailure if they do not come."""
+        done = self._commands[0].wait(self.setup.boot_seconds)
+        self.boot_seconds = time.monotonic() - self._started
+        if done.status:
+            self.stop(check=False)
+            raise self.failure(done.output.strip() or "setup failed")
+
+    def __enter__(self) -> "Guest":
+        try:
+            self.start()
+            self.wait_ready()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    # Running scripts.
+
+    def _listen(self) -> None:
+        """Thread: sort what the port brings to the commands, in order."""
+        with open(self.folder / "output", "wb") as log:
+            pending = b""
+            while True:
+                try:
+                    data = self._shell.recv(65536)
+                except OSError:
+                    data = b""
+                if not data:
+                    break
+                log.write(data)
+                log.flush()
+                pending = self._sort(pending + data)
+        for command in self._commands:
+            command.ended.set()
+
+    def _sort(self, data: bytes) -> bytes:
+        """Give data to the commands; returns an unfinished end mark."""
+        while data:
+            current = next((c for c in self._commands if not c.ended.is_set()), None)
+            if current is None:
+                return b""
+            text, mark, rest = data.partition(MARK + current.token.encode() + b" ")
+            if not mark:
+                # Hold back what may be the beginning of a mark.
+                cut = data.rfind(MARK)
+                cut = cut if cut >= 0 and len(data) - cut < 64 else len(data)
+                self._take(current, data[:cut])
+                return data[cut:]
+            status, newline, rest = rest.partition(b"\n")
+            if not newline:
+                self._take(current, text)
+                return mark + status
+            self._take(current, text)
+            current.status = int(status)
+            current.ended.set()
+            data = rest
+        return b""
+
+    def _take(self, command: Command, text: bytes) -> None:
+        command.output += text
+        if self.setup.echo and text:
+            out: BinaryIO = sys.stdout.buffer
+            out.write(text)
+            out.flush()
+
+    def _send(self, token: str, script: str = "") -> Command:
+        command = Command(self, token)
+        self._commands.append(command)
+        encoded = base64.b64encode(script.encode()).decode()
+        try:
+            self._shell.sendall(f"{token} {encoded}\n".encode())
+        except OSError:
+            raise self.failure("the guest has ended") from None
+        return command
+
+    def begin(self, script: str) -> Command:
+        """Start a shell script in the guest; scripts of a guest run one by one."""
+        return self._send(f"script{next(self._tokens)}", script)
+
+    def run(self, script: str, timeout: float = 120, check: bool = True) -> Done:
+        """Run a shell script to its end (timeout in seconds).
+
+        With check, a status other than 0 raises GuestFailure.
+        """
+        done = self.begin(script).wait(timeout)
+        if check and done.status:
+            raise self.failure(f"status {done.status} of: {script.strip()}\n{done.output.strip()}")
+        return done
+
+    def interact(self) -> int:
+        """A shell on the console, until it ends."""
+        return self._send("console").wait(timeout=threading.TIMEOUT_MAX).status
+
+    # Ending.
+
+    def _text(self, name: str) -> str:
+        path = self.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    @property
+    def kernel_log(self) -> str:
+        """The serial console so far."""
+        return self._text("serial")
+
+    def failure(self, what: str) -> GuestFailure:
+        """An exception that tells what happened, with the ends of the logs."""
+        parts = [f"{self.name} (kernel {self.kernel.release}): {what}"]
+        for title, name, lines in (("QEMU said", "qemu", 15), ("end of kernel log", "serial", 25)):
+            tail = self._text(name).splitlines()[-lines:]
+            if tail:
+                parts += [f"--- {title}:", *tail]
+        parts.append(f"--- all logs: {self.folder}")
+        return GuestFailure("\n".join(parts))
+
+    def stop(self, check: bool = True) -> None:
+        """Power off; with check, GuestFailure if QEMU or the kernel log are not clean."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._send("poweroff")
+        try:
+            status = self._process.wait(OFF_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            if check:
+                raise self.failure(f"did not power off within {OFF_SECONDS} s") from None
+            return
+        self.kill()
+        if not check:
+            return
+        if status:
+            what = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+            raise self.failure(f"QEMU ended with {what}")
+        bad = kernlog.problems(self._text("serial"), self._text("kmsg"), self.setup.allow)
+        if bad:
+            raise self.failure("\n".join(["kernel log is not clean:", *bad[:40]]))
+        if not self._text("kmsg"):
+            raise self.failure("ended by itself")
+        shutil.rmtree(self.folder)
+
+    def kill(self) -> None:
+        """End QEMU at once, if it runs, and give back what it used."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+        if self.setup.wire is None:
+            self._wire.remove()
+
+    def __exit__(self, kind, *_) -> None:
+        if kind is not None:
+            self.kill()
+        else:
+            self.stop()
+
+
+def _device(name: str, properties: Dict[str, str]) -> str:
+    """An argument of -device; a comma in a value is doubled."""
+    return ",".join([name, *(f"{key}={value}".replace(",", ",,")
+                             for key, value in properties.items())])

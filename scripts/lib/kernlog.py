@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Search of a guest's kernel log for what must not be there.
+
+guest.py calls problems() after each run. Two logs are looked at: the serial
+console (complete even if the kernel died) and "dmesg --raw" (with levels, so
+that errors and the drivers' warnings are found whatever their words).
+"""
+
+import re
+from typing import Iterable, List
+
+# Reports of the kernel's own checks, wherever they stand in a line.
+REPORTS = re.compile(
+    r"WARNING:|BUG:|\bOops\b|Call Trace|kernel BUG|general protection|Kernel panic|"
+    r"possible (circular|recursive|irq lock|deadlock)|suspicious RCU|INFO: task .* blocked|"
+    r"INFO: lockdep|bad unlock balance|held lock freed|sleeping function called|"
+    r"scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|DMA-API|refcount_t|"
+    r"rcu: .*(detected stalls|self-detected stall|kthread starved)|soft lockup|hard LOCKUP|list_(add|del) corruption|"
+    r"page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
+    r"nobody cared|Unknown symbol|disagrees about version")
+
+# Who is answered for by this project: their warnings count as well.
+OURS = re.compile(r"\b(ice|irdma|infiniband|ib_core|ib_uverbs|rdma\w*|rocep?\w*)\b|irdma\d|rxe")
+
+# Messages of the stock kernel on an E810 or a virtual machine that are right.
+EXPECTED = [
+    r"loading out-of-tree module taints kernel",
+    r"module verification failed: signature",
+    r"Speculative Return Stack Overflow|Spectre|RETBleed|MMIO Stale Data|MDS|TAA|GDS|SRBDS",
+    r"The DDP package was successfully loaded",
+    r"PCIe bandwidth|PCIe link|bandwidth available",
+]
+
+
+def problems(serial: str, raw: str, allow: Iterable[str] = ()) -> List[str]:
+    """Lines that mean failure.
+
+    serial: text of the serial console; raw: output of dmesg --raw, or nothing
+    if the guest did not get there; allow: patterns of lines that this run may
+    print, in addition to EXPECTED.
+    """
+    allowed = re.compile("|".join([*EXPECTED, *allow]))
+    found = [line for line in serial.splitlines() if REPORTS.search(line)]
+    for line in raw.splitlines():
+        match = re.match(r"<(\d+)>(.*)", line)
+        if not match:
+            continue
+        level, text = int(match[1]) & 7, match[2]
+        if level <= 3 or (level == 4 and OURS.search(text)):
+            found.append(text)
+    return [line for line in dict.fromkeys(line.strip() for line in found)
+            if not allowed.search(line)]
