@@ -8,11 +8,9 @@ KVER ?= $(shell uname -r)
 
 root := $(CURDIR)
 build := $(root)/build
-guest-sources := $(wildcard tests/guest/*.c)
-guest-programs := $(guest-sources:tests/guest/%.c=$(build)/guest/%)
-format-sources = $(shell find drivers qemu kunit -name '*.cpp' -o -name '*.h' -path '*drivers*')
+format-sources = $(shell find drivers qemu kunit -name '*.cpp' -o -name '*.h')
 
-.PHONY: all modules model guest-programs ddp check demo format-check clean help
+.PHONY: all modules model guest-programs ddp check demo format format-check clean help
 
 all: model modules ## everything that the default kernel needs (default)
 
@@ -22,11 +20,8 @@ modules: ## build/<release>/irdma.ko, for the kernel KVER=6.1|6.12|<release>
 model: ## build/e810.so, the device model for QEMU
 	+@$(MAKE) -C qemu
 
-guest-programs: $(guest-programs) ## build/guest/*, test programs that run in guests
-
-$(build)/guest/%: tests/guest/%.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -o $@ $< -libverbs -lpthread
+guest-programs: ## build/guest/*, test programs that run in guests
+	+@$(MAKE) -C tests/guest OUT=$(build)/guest
 
 ddp: ## build/ice.pkg, the package that ice loads into the device
 	@mkdir -p $(build)
@@ -37,6 +32,9 @@ check: ## run all tests
 
 demo: ## bring queue pairs up in a guest, and show it
 	+@scripts/demo
+
+format: ## lay all C++ out as .clang-format says
+	@clang-format -i $(format-sources)
 
 format-check: ## refuse C++ that .clang-format would lay out differently
 	@clang-format --dry-run -Werror $(format-sources)

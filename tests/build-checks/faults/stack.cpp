@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+// Refused: unbalanced
+void unbalanced();
+void unbalanced()
+{
+	asm volatile("push %rax");
+}
