@@ -246,7 +246,7 @@ class Guest:
                 "-display", "none", "-M", "q35", "-cpu", "max",
                 "-accel", "tcg,thread=" + ("single" if setup.icount else "multi"),
                 "-smp", str(setup.cpus), "-m", str(setup.mem), *timing,
-                "-kernel", str(self.kernel.vmlinuz), "-initrd", str(self._initrd()),
+                "-kernel", str(self.kernel.vmlinux), "-initrd", str(self._initrd()),
                 "-append", append, *drives, *ports, *self._network()]
 
     def start(self) -> "Guest":

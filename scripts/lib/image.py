@@ -62,8 +62,13 @@ class Kernel(NamedTuple):
         return self.root / "lib/modules" / self.release
 
     @property
-    def vmlinuz(self) -> Path:
-        return self.root / "boot" / f"vmlinuz-{self.release}"
+    def vmlinux(self) -> Path:
+        """The kernel proper, taken out of its compressed image.
+
+        QEMU boots it by its PVH entry, without firmware and decompression,
+        which saves four seconds of emulation.
+        """
+        return self.root / "vmlinux"
 
 
 def kernel(series: str) -> Kernel:
