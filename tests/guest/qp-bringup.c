@@ -353,7 +353,7 @@ static void drain(struct rig *rig, struct ibv_cq *cq, struct drained *out)
 			    wc[i].qp_num != rig->qp->qp_num ||
 			    (!send && wc[i].wr_id != (uint64_t)out->receives)) {
 				if (!out->wrong++)
-					printf("completion of %llu: %s, qp %u, receive %d was due\n",
+					printf("completion %llu: %s, qp %u, due was receive %d\n",
 					       (unsigned long long)wc[i].wr_id,
 					       ibv_wc_status_str(wc[i].status),
 					       wc[i].qp_num, out->receives);
@@ -376,7 +376,8 @@ static void expect_flush(struct rig *rig, int receives, int sends)
 	bool events = rig->plan->channel != CHANNEL_NONE && receives + sends;
 	bool bad;
 
-	rig->events[0] = rig->events[1] = 0;
+	rig->events[0] = 0;
+	rig->events[1] = 0;
 	while (out.receives < receives || out.sends < sends) {
 		long left = end - now_ms();
 
@@ -552,17 +553,38 @@ static int parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "d:g:p:n:vh", longs, NULL)) >= 0) {
 		switch (c) {
-		case 'd': opt.device = optarg; break;
-		case 'g': opt.gid_index = atoi(optarg); break;
-		case 'p': opt.profile = optarg; break;
-		case 'n': opt.count = atoi(optarg); break;
-		case 'v': opt.verbose = true; break;
-		case PEER: opt.peer = optarg; break;
-		case SQD: opt.sqd = true; break;
-		case REUSE: opt.reuse = true; break;
-		case LENIENT: opt.lenient = true; break;
-		case 'h': usage(stdout); exit(0);
-		default: return -1;
+		case 'd':
+			opt.device = optarg;
+			break;
+		case 'g':
+			opt.gid_index = atoi(optarg);
+			break;
+		case 'p':
+			opt.profile = optarg;
+			break;
+		case 'n':
+			opt.count = atoi(optarg);
+			break;
+		case 'v':
+			opt.verbose = true;
+			break;
+		case PEER:
+			opt.peer = optarg;
+			break;
+		case SQD:
+			opt.sqd = true;
+			break;
+		case REUSE:
+			opt.reuse = true;
+			break;
+		case LENIENT:
+			opt.lenient = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			return -1;
 		}
 	}
 	return optind == argc ? 0 : -1;

@@ -61,10 +61,14 @@ static uint64_t odd_number(void)
 	};
 
 	switch (below(4)) {
-	case 0: return vu_random(&seed);
-	case 1: return numbers[below(ARRAY_SIZE(numbers))];
-	case 2: return (uintptr_t)arena + below(ARENA_PAGES * PAGE);
-	default: return below(16);
+	case 0:
+		return vu_random(&seed);
+	case 1:
+		return numbers[below(ARRAY_SIZE(numbers))];
+	case 2:
+		return (uintptr_t)arena + below(ARENA_PAGES * PAGE);
+	default:
+		return below(16);
 	}
 }
 
@@ -247,8 +251,10 @@ static const struct command get_context = {
 	sizeof(struct irdma_alloc_ucontext_resp), fill_context, 0,
 };
 
-enum { ALLOC_PD, REG_MR_MEM, REG_MR_QP, REG_MR_CQ, CREATE_CQ, EX_CREATE_CQ,
-       RESIZE_CQ, CREATE_QP, MODIFY_QP, EX_MODIFY_QP, CREATE_AH };
+enum command_index {
+	ALLOC_PD, REG_MR_MEM, REG_MR_QP, REG_MR_CQ, CREATE_CQ, EX_CREATE_CQ,
+	RESIZE_CQ, CREATE_QP, MODIFY_QP, EX_MODIFY_QP, CREATE_AH,
+};
 
 static const struct command commands[] = {
 	[ALLOC_PD] = { "alloc-pd", IB_USER_VERBS_CMD_ALLOC_PD,
@@ -601,10 +607,18 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while ((c = getopt(argc, argv, "d:s:n:m:h")) >= 0) {
 		switch (c) {
-		case 'd': device = optarg; break;
-		case 's': seed = strtoull(optarg, NULL, 0); break;
-		case 'n': n = strtoul(optarg, NULL, 0); break;
-		case 'm': last_page = strtoul(optarg, NULL, 0); break;
+		case 'd':
+			device = optarg;
+			break;
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			n = strtoul(optarg, NULL, 0);
+			break;
+		case 'm':
+			last_page = strtoul(optarg, NULL, 0);
+			break;
 		default:
 			fputs(usage, c == 'h' ? stdout : stderr);
 			return c == 'h' ? 0 : 2;

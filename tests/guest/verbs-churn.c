@@ -85,13 +85,13 @@ static void churn_pd(struct worker *w)
 
 static void churn_cq(struct worker *w)
 {
+	struct ibv_context *ctx = w->dev->ctx;
+	uint32_t vectors = (uint32_t)ctx->num_comp_vectors;
 	uint32_t i = below(w, CQS);
 
 	if (!w->cq[i]) {
-		w->cq[i] = ibv_create_cq(w->dev->ctx,
-					 1 + (int)below(w, 2000), NULL, NULL,
-					 (int)below(w, (uint32_t)w->dev->ctx->
-						    num_comp_vectors));
+		w->cq[i] = ibv_create_cq(ctx, 1 + (int)below(w, 2000), NULL,
+					 NULL, (int)below(w, vectors));
 		judge(w, "ibv_create_cq", w->cq[i] ? 0 : errno, ENOMEM);
 	} else {
 		int err = ibv_destroy_cq(w->cq[i]);
@@ -392,14 +392,29 @@ static int parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "d:p:s:P:T:n:k:h", longs,
 				NULL)) >= 0) {
 		switch (c) {
-		case 'd': opt.device = optarg; break;
-		case 'p': opt.peer = optarg; break;
-		case 's': opt.seed = strtoull(optarg, NULL, 0); break;
-		case 'P': opt.processes = atoi(optarg); break;
-		case 'T': opt.threads = atoi(optarg); break;
-		case 'n': opt.operations = atoi(optarg); break;
-		case 'k': opt.kills = atoi(optarg); break;
-		default: return -1;
+		case 'd':
+			opt.device = optarg;
+			break;
+		case 'p':
+			opt.peer = optarg;
+			break;
+		case 's':
+			opt.seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'P':
+			opt.processes = atoi(optarg);
+			break;
+		case 'T':
+			opt.threads = atoi(optarg);
+			break;
+		case 'n':
+			opt.operations = atoi(optarg);
+			break;
+		case 'k':
+			opt.kills = atoi(optarg);
+			break;
+		default:
+			return -1;
 		}
 	}
 	return opt.seed && opt.processes > 0 && opt.threads > 0 &&

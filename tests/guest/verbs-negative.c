@@ -128,18 +128,6 @@ static struct ibv_qp *qp_in(const struct qp_plan *plan, enum ibv_qp_state state)
 
 /* ---- nothing may change when a modification is refused ---- */
 
-#define SNAPSHOT_MEMBERS(F)						\
-	F(qp_state) F(cur_qp_state) F(path_mtu) F(path_mig_state)	\
-	F(qkey) F(rq_psn) F(sq_psn) F(dest_qp_num) F(qp_access_flags)	\
-	F(pkey_index) F(sq_draining) F(max_rd_atomic)			\
-	F(max_dest_rd_atomic) F(min_rnr_timer) F(port_num) F(timeout)	\
-	F(retry_cnt) F(rnr_retry) F(ah_attr.is_global) F(ah_attr.sl)	\
-	F(ah_attr.port_num) F(ah_attr.grh.sgid_index)			\
-	F(ah_attr.grh.hop_limit) F(ah_attr.grh.traffic_class)		\
-	F(ah_attr.grh.flow_label)					\
-	F(ah_attr.grh.dgid.global.subnet_prefix)			\
-	F(ah_attr.grh.dgid.global.interface_id)
-
 static struct ibv_qp_attr snapshot(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -150,18 +138,6 @@ static struct ibv_qp_attr snapshot(struct ibv_qp *qp)
 	return attr;
 }
 
-/* Name of the first member that differs, or NULL. */
-static const char *difference(const struct ibv_qp_attr *a,
-			      const struct ibv_qp_attr *b)
-{
-#define DIFFERS(member)				\
-	if (a->member != b->member)		\
-		return #member;
-	SNAPSHOT_MEMBERS(DIFFERS)
-#undef DIFFERS
-	return NULL;
-}
-
 /* Try a modification; if it was refused, nothing may have changed. */
 static int try_modify(const char *what, struct ibv_qp *qp,
 		      struct qp_step step, struct errors want)
@@ -170,7 +146,7 @@ static int try_modify(const char *what, struct ibv_qp *qp,
 	int err = ibv_modify_qp(qp, &step.attr, step.mask);
 
 	after = snapshot(qp);
-	result(what, err, want, err ? difference(&before, &after) : NULL);
+	result(what, err, want, err ? vu_attr_difference(&before, &after) : NULL);
 	return err;
 }
 
@@ -763,10 +739,18 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while ((c = getopt(argc, argv, "d:g:p:vh")) >= 0) {
 		switch (c) {
-		case 'd': device = optarg; break;
-		case 'g': gid_index = atoi(optarg); break;
-		case 'p': peer = optarg; break;
-		case 'v': verbose = true; break;
+		case 'd':
+			device = optarg;
+			break;
+		case 'g':
+			gid_index = atoi(optarg);
+			break;
+		case 'p':
+			peer = optarg;
+			break;
+		case 'v':
+			verbose = true;
+			break;
 		default:
 			fputs(usage, c == 'h' ? stdout : stderr);
 			return c == 'h' ? 0 : 2;

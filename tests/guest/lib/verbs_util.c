@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,37 +143,112 @@ uint64_t vu_random(uint64_t *state)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
-/* Plain members of struct ibv_qp_attr, each with the bit that sets it. */
-#define PLAIN_ATTRS(F)					\
-	F(IBV_QP_STATE, qp_state)			\
-	F(IBV_QP_PATH_MTU, path_mtu)			\
-	F(IBV_QP_QKEY, qkey)				\
-	F(IBV_QP_RQ_PSN, rq_psn)			\
-	F(IBV_QP_SQ_PSN, sq_psn)			\
-	F(IBV_QP_DEST_QPN, dest_qp_num)			\
-	F(IBV_QP_ACCESS_FLAGS, qp_access_flags)		\
-	F(IBV_QP_PKEY_INDEX, pkey_index)		\
-	F(IBV_QP_PORT, port_num)			\
-	F(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic)	\
-	F(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic)	\
-	F(IBV_QP_MIN_RNR_TIMER, min_rnr_timer)		\
-	F(IBV_QP_TIMEOUT, timeout)			\
-	F(IBV_QP_RETRY_CNT, retry_cnt)			\
-	F(IBV_QP_RNR_RETRY, rnr_retry)
+/** struct member - one member of struct ibv_qp_attr
+ * @name: for the output
+ * @bit: the IBV_QP_* that sets it, 0 if none does
+ * @offset: in struct ibv_qp_attr
+ * @size: in bytes
+ * @valid: bits of it that have a meaning
+ */
+struct member {
+	const char *name;
+	int bit;
+	size_t offset;
+	size_t size;
+	uint64_t valid;
+};
+
+#define BITS(name, bit, valid) \
+	{ #name, bit, offsetof(struct ibv_qp_attr, name), \
+	  sizeof(((struct ibv_qp_attr *)0)->name), valid }
+#define WHOLE(name, bit) BITS(name, bit, UINT64_MAX)
+
+/*
+ * The LID, source path bits and static rate of an address vector mean nothing
+ * on RoCE and are left out. A flow label has 20 bits on the wire.
+ */
+static const struct member members[] = {
+	WHOLE(qp_state, IBV_QP_STATE),
+	WHOLE(cur_qp_state, IBV_QP_STATE),
+	WHOLE(path_mtu, IBV_QP_PATH_MTU),
+	WHOLE(path_mig_state, 0),
+	WHOLE(qkey, IBV_QP_QKEY),
+	WHOLE(rq_psn, IBV_QP_RQ_PSN),
+	WHOLE(sq_psn, IBV_QP_SQ_PSN),
+	WHOLE(dest_qp_num, IBV_QP_DEST_QPN),
+	WHOLE(qp_access_flags, IBV_QP_ACCESS_FLAGS),
+	WHOLE(pkey_index, IBV_QP_PKEY_INDEX),
+	WHOLE(sq_draining, 0),
+	WHOLE(port_num, IBV_QP_PORT),
+	WHOLE(max_rd_atomic, IBV_QP_MAX_QP_RD_ATOMIC),
+	WHOLE(max_dest_rd_atomic, IBV_QP_MAX_DEST_RD_ATOMIC),
+	WHOLE(min_rnr_timer, IBV_QP_MIN_RNR_TIMER),
+	WHOLE(timeout, IBV_QP_TIMEOUT),
+	WHOLE(retry_cnt, IBV_QP_RETRY_CNT),
+	WHOLE(rnr_retry, IBV_QP_RNR_RETRY),
+	WHOLE(ah_attr.is_global, IBV_QP_AV),
+	WHOLE(ah_attr.sl, IBV_QP_AV),
+	WHOLE(ah_attr.port_num, IBV_QP_AV),
+	WHOLE(ah_attr.grh.sgid_index, IBV_QP_AV),
+	WHOLE(ah_attr.grh.hop_limit, IBV_QP_AV),
+	WHOLE(ah_attr.grh.traffic_class, IBV_QP_AV),
+	BITS(ah_attr.grh.flow_label, IBV_QP_AV, 0xfffff),
+	WHOLE(ah_attr.grh.dgid.global.subnet_prefix, IBV_QP_AV),
+	WHOLE(ah_attr.grh.dgid.global.interface_id, IBV_QP_AV),
+};
+
+static uint64_t value(const struct ibv_qp_attr *attr, const struct member *m)
+{
+	uint64_t v = 0;
+
+	/* Little endian, as all machines with this device. */
+	memcpy(&v, (const char *)attr + m->offset, m->size);
+	return v & m->valid;
+}
+
+const char *vu_attr_difference(const struct ibv_qp_attr *a,
+			       const struct ibv_qp_attr *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (value(a, &members[i]) != value(b, &members[i]))
+			return members[i].name;
+	return NULL;
+}
+
+/*
+ * ib_core replaces the hop limit of a connected queue pair by that of the route
+ * (ib_resolve_eth_dmac()) before a driver sees it; a route without one of its
+ * own has the system's default.
+ */
+static uint8_t route_hop_limit(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_default_ttl", "r");
+	int ttl = 64;
+
+	if (f) {
+		if (fscanf(f, "%d", &ttl) != 1)
+			ttl = 64;
+		fclose(f);
+	}
+	return (uint8_t)ttl;
+}
 
 void vu_expect_merge(struct vu_expect *expect, const struct ibv_qp_attr *attr,
 		     int mask)
 {
+	struct ibv_qp_attr *to = &expect->attr;
+
 	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
 		expect->mask = 0;
-#define MERGE(bit, member)				\
-	if (mask & (bit))				\
-		expect->attr.member = attr->member;
-	PLAIN_ATTRS(MERGE)
-#undef MERGE
-	if (mask & IBV_QP_AV)
-		expect->attr.ah_attr = attr->ah_attr;
 	expect->mask |= mask;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (members[i].bit & mask)
+			memcpy((char *)to + members[i].offset,
+			       (const char *)attr + members[i].offset,
+			       members[i].size);
+	to->cur_qp_state = to->qp_state;
+	if (mask & IBV_QP_AV && gid_is_ipv4(&to->ah_attr.grh.dgid))
+		to->ah_attr.grh.hop_limit = route_hop_limit();
 }
 
 static int differs(const char *label, const char *name, uint64_t got,
@@ -185,53 +261,28 @@ static int differs(const char *label, const char *name, uint64_t got,
 	return 1;
 }
 
-/*
- * ib_core replaces the hop limit of a connected queue pair by that of the route
- * (ib_resolve_eth_dmac()) before a driver sees it; a route without one of its
- * own has the system's default.
- */
-static int route_hop_limit(void)
+/* The library may have promised less than the kernel gave, never more. */
+static int check_caps(const struct ibv_qp_cap *got,
+		      const struct ibv_qp_cap *want, const char *label)
 {
-	FILE *f = fopen("/proc/sys/net/ipv4/ip_default_ttl", "r");
-	int ttl = 64;
-
-	if (f) {
-		if (fscanf(f, "%d", &ttl) != 1)
-			ttl = 64;
-		fclose(f);
-	}
-	return ttl;
-}
-
-/*
- * The LID, source path bits and static rate of an address vector mean nothing
- * on RoCE and need not come back. A flow label has 20 bits on the wire.
- */
-static int check_av(const struct ibv_ah_attr *got,
-		    const struct ibv_ah_attr *want, const char *label)
-{
+	const struct {
+		const char *name;
+		uint32_t got;
+		uint32_t want;
+	} caps[] = {
+		{ "max_send_wr", got->max_send_wr, want->max_send_wr },
+		{ "max_recv_wr", got->max_recv_wr, want->max_recv_wr },
+		{ "max_send_sge", got->max_send_sge, want->max_send_sge },
+		{ "max_recv_sge", got->max_recv_sge, want->max_recv_sge },
+		{ "max_inline_data", got->max_inline_data,
+		  want->max_inline_data },
+	};
 	int n = 0;
 
-	n += differs(label, "ah.is_global", got->is_global, want->is_global);
-	n += differs(label, "ah.sl", got->sl, want->sl);
-	n += differs(label, "ah.port_num", got->port_num, want->port_num);
-	n += differs(label, "ah.sgid_index", got->grh.sgid_index,
-		     want->grh.sgid_index);
-	n += differs(label, "ah.hop_limit", got->grh.hop_limit,
-		     gid_is_ipv4(&want->grh.dgid) ?
-		     (uint64_t)route_hop_limit() : want->grh.hop_limit);
-	n += differs(label, "ah.traffic_class", got->grh.traffic_class,
-		     want->grh.traffic_class);
-	n += differs(label, "ah.flow_label", got->grh.flow_label & 0xfffff,
-		     want->grh.flow_label & 0xfffff);
-	if (memcmp(&got->grh.dgid, &want->grh.dgid, sizeof(got->grh.dgid))) {
-		char a[INET6_ADDRSTRLEN], b[INET6_ADDRSTRLEN];
-
-		inet_ntop(AF_INET6, got->grh.dgid.raw, a, sizeof(a));
-		inet_ntop(AF_INET6, want->grh.dgid.raw, b, sizeof(b));
-		printf("%s: ah.dgid is %s, set was %s\n", label, a, b);
-		n++;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		if (caps[i].got < caps[i].want)
+			n += differs(label, caps[i].name, caps[i].got,
+				     caps[i].want);
 	return n;
 }
 
@@ -241,33 +292,19 @@ int vu_expect_check(struct ibv_qp *qp, const struct vu_expect *expect,
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr got;
 	int n = 0;
+	int err;
 
 	memset(&got, 0, sizeof(got));
 	memset(&init, 0, sizeof(init));
-	if (ibv_query_qp(qp, &got, expect->mask | IBV_QP_CAP, &init)) {
-		printf("%s: ibv_query_qp: %s\n", label, vu_errno_name(errno));
+	err = ibv_query_qp(qp, &got, expect->mask | IBV_QP_CAP, &init);
+	if (err) {
+		printf("%s: ibv_query_qp: %s\n", label, vu_errno_name(err));
 		return 1;
 	}
-#define CHECK(bit, member)				\
-	if (expect->mask & (bit))			\
-		n += differs(label, #member, got.member, expect->attr.member);
-	PLAIN_ATTRS(CHECK)
-#undef CHECK
-	if (expect->mask & IBV_QP_STATE)
-		n += differs(label, "cur_qp_state", got.cur_qp_state,
-			     expect->attr.qp_state);
-	if (expect->mask & IBV_QP_AV)
-		n += check_av(&got.ah_attr, &expect->attr.ah_attr, label);
-	/* The library may have promised less than the kernel gave. */
-#define CHECK_CAP(member)						\
-	if (init.cap.member < expect->cap.member)			\
-		n += differs(label, "cap." #member, init.cap.member,	\
-			     expect->cap.member)
-	CHECK_CAP(max_send_wr);
-	CHECK_CAP(max_recv_wr);
-	CHECK_CAP(max_send_sge);
-	CHECK_CAP(max_recv_sge);
-	CHECK_CAP(max_inline_data);
-#undef CHECK_CAP
-	return n;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (members[i].bit & expect->mask)
+			n += differs(label, members[i].name,
+				     value(&got, &members[i]),
+				     value(&expect->attr, &members[i]));
+	return n + check_caps(&init.cap, &expect->cap, label);
 }

@@ -67,6 +67,13 @@ const char *vu_errno_name(int err);
  */
 uint64_t vu_random(uint64_t *state);
 
+/** vu_attr_difference() - name of the first queried attribute that differs
+ *
+ * Return: the name, or NULL if @a and @b are the same as far as it matters.
+ */
+const char *vu_attr_difference(const struct ibv_qp_attr *a,
+			       const struct ibv_qp_attr *b);
+
 /**
  * struct vu_expect - what a queue pair has been told so far
  * @attr: values
