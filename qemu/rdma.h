@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The protocol engine (RDMA) as the rest of the device sees it.
+ * The protocol engine (RDMA): its blocks, and the engine as the rest of the device sees it.
  *
- * Device owns it, resets it, and offers it received RoCEv2 frames before the LAN rings get them.
+ *	Cqp ---- commands ----> Hmc, EventQueues, CompletionQueues, QueuePairs, MemoryRegions,
+ *	                        AddressTables, WorkScheduler, RdmaStats
+ *	Doorbells -----------> QueuePairs (work), CompletionQueues (arm, acknowledge)
+ *	QueuePairs, Cqp -----> CompletionQueues -> EventQueues -> Interrupts
+ *
+ * Device owns the engine, resets it, and offers it received RoCEv2 frames before the LAN rings get them.
+ * All numbers that a guest gives are checked by the block that owns the table.
  */
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "address_tables.h"
+#include "completion_queues.h"
+#include "cqp.h"
+#include "doorbells.h"
+#include "event_queues.h"
+#include "hmc.h"
+#include "memory_regions.h"
+#include "queue_pairs.h"
+#include "rdma_stats.h"
+#include "refusals.h"
 #include "reset_kind.h"
+#include "work_scheduler.h"
 
 namespace e810 {
 
@@ -17,8 +34,9 @@ class Device;
 
 class Rdma {
 public:
-	explicit Rdma(Device &dev);
+	explicit Rdma(Device &device);
 
+	/** Every kind of reset leaves the engine without a CQP and without objects. */
 	void reset(ResetKind kind);
 
 	/**
@@ -30,8 +48,43 @@ public:
 	/** The wire takes frames again after Wire::ready() was false. */
 	void wire_ready();
 
+	/* For the blocks. */
+
+	/** Forgets all objects, as when the CQP goes. */
+	void reset_objects();
+
+	/** DMA of the engine itself failed: what an OICR cause tells the driver. */
+	void memory_error(const char *what);
+
+	/** Traces a write to one of the engine's registers. */
+	void trace_register(const char *name, uint32_t value);
+
+	/** Traces how many objects of each kind there are. */
+	void trace_objects(const char *event);
+
+	/* Commands that concern no block. */
+	CqpResult query_features(const hw::CqpWqe &wqe);
+	CqpResult set_up_map(const hw::CqpWqe &wqe);
+	CqpResult nop(const hw::CqpWqe &wqe);
+
+	Device &dev;
+	Hmc hmc;
+	EventQueues events;
+	CompletionQueues cqs;
+	QueuePairs qps;
+	MemoryRegions regions;
+	AddressTables addresses;
+	WorkScheduler scheduler;
+	RdmaStats stats;
+	Doorbells doorbells;
+
 private:
-	Device &dev_;
+	uint32_t read_doorbell_size(uint32_t);
+	uint32_t read_cpu_status(uint32_t);
+	void write_page_invalidation(uint32_t, uint32_t value);
+
+	Refusals refusals_;
+	Cqp cqp_;
 };
 
 } // namespace e810

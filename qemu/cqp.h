@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control QP (CQP): the ring through which the driver gives the engine its commands.
+ *
+ * Writing the address of a context to PFPE_CCQPHIGH, then PFPE_CCQPLOW, creates it; address 0 destroys it
+ * and with it all that its commands made. PFPE_CQPDB takes the driver's producer index:
+ *
+ *	CQPDB -> WQE at tail, valid bit of this lap? -> handler (cqp_commands.cpp)
+ *	      -> PFPE_CQPTAIL moves -> entry in the CCQ, once that exists -> its CEQ event if armed
+ *
+ * A command is complete when the doorbell write returns. A WQE that cannot be read or has the wrong valid
+ * bit stops the CQP: error bit in CQPTAIL, reason in PFPE_CQPERRCODES.
+ */
+#pragma once
+
+#include <cstdint>
+
+#include "cqp_result.h"
+#include "refusals.h"
+
+namespace e810 {
+
+class Rdma;
+
+/** Name, handler and layout of a command. */
+struct CqpCommand {
+	hw::CqpOp op;
+	CqpResult (*run)(Rdma &rdma, const hw::CqpWqe &wqe);
+};
+
+/** The command with @p opcode, or nullptr. */
+const CqpCommand *find_command(uint64_t opcode);
+
+class Cqp {
+public:
+	Cqp(Rdma &rdma, Refusals &refusals);
+
+	bool exists() const { return entries_ != 0; }
+	void reset();
+
+private:
+	uint32_t read_tail(uint32_t);
+	void write_tail(uint32_t, uint32_t value);
+	uint32_t read_status(uint32_t);
+	void write_status(uint32_t, uint32_t value);
+	uint32_t read_error(uint32_t) { return error_codes_; }
+	void write_low(uint32_t, uint32_t low);
+	void write_doorbell(uint32_t, uint32_t producer);
+
+	void create(uint64_t context_address);
+	bool load_context(uint64_t address);
+	void destroy();
+	void refuse(uint16_t minor);
+	void stop(uint16_t minor);
+	bool step();
+	CqpResult execute(const hw::CqpWqe &wqe, Refusals::Verdict verdict);
+	void complete(uint32_t index, uint64_t opcode, const CqpResult &result);
+	void post_completion(uint32_t index, const CqpResult &result);
+
+	Rdma &rdma_;
+	Refusals &refusals_;
+	uint64_t ring_ = 0;
+	uint64_t cookie_ = 0;
+	uint32_t entries_ = 0;		/* 0: no CQP */
+	uint32_t next_ = 0;		/* index of the WQE to execute next */
+	uint32_t tail_ = 0;		/* what CQPTAIL shows */
+	uint32_t error_codes_ = 0;
+	bool polarity_ = true;
+	bool status_done_ = false;
+	bool status_error_ = false;
+	bool stopped_ = false;
+};
+
+} // namespace e810

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Send and receive queues; see work_queue.h. */
+#include "work_queue.h"
+
+#include "device.h"
+#include "irdma/hw/limits.h"
+#include "rdma.h"
+
+namespace e810 {
+
+uint32_t send_wqe_quanta(const hw::Quantum &quantum)
+{
+	uint64_t quanta = 1;
+
+	if (quantum.get(hw::sq::inline_data)) {
+		uint64_t length = quantum.get(hw::sq::inline_length);
+
+		if (length > hw::inline_first_bytes)
+			quanta += irdma::div_round_up(length - hw::inline_first_bytes,
+						      hw::inline_quantum_bytes);
+	} else {
+		quanta += irdma::div_round_up(quantum.get(hw::sq::more_fragments), 2);
+	}
+	return static_cast<uint32_t>(irdma::min<uint64_t>(quanta, hw::max_quanta_per_wqe));
+}
+
+void WorkQueue::set_up(const PageList &pages, uint32_t quanta)
+{
+	pages_ = pages;
+	quanta_ = quanta;
+	index_ = 0;
+	polarity_ = true;
+}
+
+std::optional<hw::Quantum> WorkQueue::next(const Rdma &rdma) const
+{
+	auto address = rdma.hmc.address(pages_, static_cast<uint64_t>(index_) * hw::quantum_bytes);
+	auto quantum = address ? rdma.dev.memory.load<hw::Quantum>(*address) : std::nullopt;
+
+	if (quantum && quantum->get(hw::sq::valid) != polarity_)
+		return std::nullopt;
+	return quantum;
+}
+
+void WorkQueue::advance(uint32_t quanta)
+{
+	index_ += quanta;
+	if (index_ >= quanta_) {
+		index_ -= quanta_;
+		polarity_ = !polarity_;
+	}
+}
+
+} // namespace e810
