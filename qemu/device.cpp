@@ -8,10 +8,24 @@
 
 namespace e810 {
 
+namespace {
+
+/* PRTDCB_GENS: firmware leaves DCBX to software. */
+constexpr uint32_t dcbx_disabled = 7;
+
+} // namespace
+
 Device::Device(e810_host *h)
-	: host(h), memory(h), interrupts(*this), rdma(*this),
+	: host(h), memory(h), interrupts(*this), reset_block(*this), adminq(*this), nvm(*this), ddp(*this),
+	  resources(*this), vsis(*this), vswitch(*this), scheduler(*this), port(*this), wire(*this),
+	  lan_tx(*this), lan_rx(*this), rdma(*this),
 	  receive_flush_(e810_bh_new(callback<&Device::flush_receive>, this))
 {
+	registers.constant(regs::PF_FUNC_RID, 0);
+	registers.constant(regs::GLPCI_CNF2, 0);	/* cache lines of 64 bytes */
+	registers.constant(regs::PFPM_WUS, 0);	/* nothing woke us */
+	registers.constant(regs::PRTDCB_GENS, dcbx_disabled);
+	registers.constant(regs::GLQF_FD_SIZE, fd_shared << 16 | fd_guaranteed);
 	if (const char *steps = e810_fail_steps(h))
 		fail_steps_ = steps;
 }
@@ -36,8 +50,20 @@ void Device::reset(ResetKind kind)
 {
 	trace.event("reset").str("kind", reset_name(kind));
 	registers.clear();
+	/* Users first, so that none of them acts on what it uses after that is gone. */
 	rdma.reset(kind);
+	lan_tx.reset(kind);
+	lan_rx.reset(kind);
+	wire.reset(kind);
+	scheduler.reset(kind);
+	vswitch.reset(kind);
+	vsis.reset(kind);
+	resources.reset(kind);
+	ddp.reset(kind);
+	port.reset(kind);
+	adminq.reset(kind);
 	interrupts.reset(kind);
+	reset_block.reset(kind);
 }
 
 bool Device::fails(std::string_view step) const
@@ -113,41 +139,27 @@ bool Device::receive(std::span<const uint8_t> frame)
 		receive_refused_ = true;
 		return false;
 	}
-	return rdma.receive(frame);
+	return wire.receive(frame);
+}
+
+void Device::send_done()
+{
+	/* The backend may call within our own e810_nic_send(), so nothing is done here and now. */
+	wire.sent();
+}
+
+void Device::link_changed()
+{
+	Entry entry(*this);
+
+	if (entry)
+		port.link_changed();
 }
 
 void Device::flush_receive()
 {
 	receive_refused_ = false;
 	e810_nic_receive_ready(host);
-}
-
-Timer::Timer(Device &dev, e810_callback fn, void *block)
-	: dev_(dev), fn_(fn), block_(block), timer_(e810_timer_new(expired, this))
-{
-}
-
-void Timer::expired(void *opaque)
-{
-	auto *timer = static_cast<Timer *>(opaque);
-	Device::Entry entry(timer->dev_);
-
-	if (entry)
-		timer->fn_(timer->block_);
-}
-
-Deferred::Deferred(Device &dev, e810_callback fn, void *block)
-	: dev_(dev), fn_(fn), block_(block), bh_(e810_bh_new(run, this))
-{
-}
-
-void Deferred::run(void *opaque)
-{
-	auto *deferred = static_cast<Deferred *>(opaque);
-	Device::Entry entry(deferred->dev_);
-
-	if (entry)
-		deferred->fn_(deferred->block_);
 }
 
 } // namespace e810
@@ -203,10 +215,10 @@ bool e810_device_receive(e810_device *dev, const uint8_t *frame, size_t len)
 
 void e810_device_send_done(e810_device *dev)
 {
-	(void)dev;
+	device(dev)->send_done();
 }
 
 void e810_device_link_changed(e810_device *dev)
 {
-	(void)dev;
+	device(dev)->link_changed();
 }

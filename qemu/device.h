@@ -14,13 +14,26 @@
 
 #include <string_view>
 
+#include "adminq.h"
+#include "ddp.h"
+#include "deferred.h"
 #include "glue.h"
 #include "interrupts.h"
+#include "lan_rx.h"
+#include "lan_tx.h"
 #include "memory.h"
+#include "nvm.h"
+#include "port.h"
 #include "rdma.h"
 #include "registers.h"
+#include "reset.h"
 #include "reset_kind.h"
+#include "resources.h"
+#include "scheduler.h"
+#include "switch.h"
 #include "trace.h"
+#include "vsi.h"
+#include "wire.h"
 
 namespace e810 {
 
@@ -51,6 +64,11 @@ public:
 	uint32_t mmio_read(uint32_t offset);
 	void mmio_write(uint32_t offset, uint32_t value);
 	bool receive(std::span<const uint8_t> frame);
+	void send_done();
+	void link_changed();
+
+	/** Frames that receive() refused may be offered again: soon, not within this call. */
+	void receive_again() { e810_bh_schedule(receive_flush_); }
 
 	/** The device is being worked on. At most one Entry succeeds at a time. */
 	class Entry {
@@ -71,8 +89,20 @@ public:
 	Trace trace;
 	Registers registers;
 
-	/* Blocks, in the order in which they are reset. */
+	/* Blocks */
 	Interrupts interrupts;
+	Reset reset_block;
+	AdminQueue adminq;
+	Nvm nvm;
+	Ddp ddp;
+	Resources resources;
+	Vsis vsis;
+	Switch vswitch;
+	Scheduler scheduler;
+	Port port;
+	Wire wire;
+	LanTx lan_tx;
+	LanRx lan_rx;
 	Rdma rdma;
 
 private:
@@ -82,61 +112,6 @@ private:
 	bool busy_ = false;
 	bool receive_refused_ = false;
 	e810_bh *receive_flush_;
-};
-
-/** Makes a plain callback of a member function: callback<&Block::tick>, with the block as opaque. */
-template <auto Method>
-struct MethodOwner;
-template <class Owner, void (Owner::*Method)()>
-struct MethodOwner<Method> {
-	static void call(void *opaque) { (static_cast<Owner *>(opaque)->*Method)(); }
-};
-template <auto Method>
-constexpr e810_callback callback = MethodOwner<Method>::call;
-
-/**
- * A timer in virtual time that enters the device when it expires:
- *
- *	Timer tick_{dev, callback<&Block::tick>, this};
- */
-class Timer {
-public:
-	Timer(Device &dev, e810_callback fn, void *block);
-	~Timer() { e810_timer_free(timer_); }
-	Timer(const Timer &) = delete;
-	Timer &operator=(const Timer &) = delete;
-
-	/** Expires @p ns nanoseconds from now, instead of at an earlier setting. */
-	void arm_in(int64_t ns) { e810_timer_arm(timer_, e810_now() + ns); }
-	void cancel() { e810_timer_cancel(timer_); }
-
-private:
-	static void expired(void *opaque);
-
-	Device &dev_;
-	e810_callback fn_;
-	void *block_;
-	e810_timer *timer_;
-};
-
-/** Work to be done from QEMU's main loop soon, outside the present register access. */
-class Deferred {
-public:
-	Deferred(Device &dev, e810_callback fn, void *block);
-	~Deferred() { e810_bh_free(bh_); }
-	Deferred(const Deferred &) = delete;
-	Deferred &operator=(const Deferred &) = delete;
-
-	void schedule() { e810_bh_schedule(bh_); }
-	void cancel() { e810_bh_cancel(bh_); }
-
-private:
-	static void run(void *opaque);
-
-	Device &dev_;
-	e810_callback fn_;
-	void *block_;
-	e810_bh *bh_;
 };
 
 } // namespace e810

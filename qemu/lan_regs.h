@@ -54,5 +54,16 @@ constexpr uint32_t GLNVM_FLA = 0x0b6108;
 /* Sizes and settings that the function reports */
 constexpr uint32_t PRTDCB_GENS = 0x083020;
 constexpr uint32_t GLQF_FD_SIZE = 0x460010;
+constexpr uint32_t GLPCI_CNF2 = 0x0be004;
+
+/* Port counters: 40 bits in two registers each */
+constexpr uint32_t GLPRT_GORCL = 0x380000;
+constexpr uint32_t GLPRT_GOTCL = 0x380b40;
+constexpr uint32_t GLPRT_UPTCL = 0x3811c0;
+constexpr uint32_t GLPRT_MPTCL = 0x381200;
+constexpr uint32_t GLPRT_BPTCL = 0x381240;
+constexpr uint32_t GLPRT_UPRCL = 0x381300;
+constexpr uint32_t GLPRT_MPRCL = 0x381340;
+constexpr uint32_t GLPRT_BPRCL = 0x381380;
 
 } // namespace e810::regs

@@ -31,6 +31,16 @@ void Registers::clear()
 	madvise(values_.get(), E810_BAR0_SIZE, MADV_DONTNEED);
 }
 
+void Registers::constant(uint32_t offset, uint32_t value)
+{
+	/* The value takes the place of the block. */
+	claims_.push_back({offset, 1, reinterpret_cast<void *>(uintptr_t{value}),
+			   [](void *v, uint32_t) {
+				   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(v));
+			   },
+			   [](void *, uint32_t, uint32_t) {}});
+}
+
 bool Registers::seal()
 {
 	std::sort(claims_.begin(), claims_.end(),

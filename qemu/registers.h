@@ -40,6 +40,9 @@ public:
 		claims_.push_back(c);
 	}
 
+	/** A register that reads @p value whatever is written. */
+	void constant(uint32_t offset, uint32_t value);
+
 	/** Sorts the claims. False if two of them overlap: a fault in the model. */
 	[[nodiscard]] bool seal();
 
