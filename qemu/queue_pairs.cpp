@@ -104,14 +104,15 @@ bool QueuePairs::load_context(const hw::CqpWqe &wqe, uint32_t id, hw::QpContext 
 	return true;
 }
 
-/* CQs, queue set and ARP entry that a context names. */
-CqpResult QueuePairs::check_references(const hw::CqpWqe &wqe, const hw::QpContext &context)
+/* CQs and ARP entry that a context names. Those of UD name no destination: the address handle does. */
+CqpResult QueuePairs::check_references(const hw::CqpWqe &wqe, hw::QpType type,
+				       const hw::QpContext &context)
 {
 	if (wqe.get(hw::cqp_qp::cq_num_valid) &&
 	    (!rdma_.cqs.exists(static_cast<uint32_t>(context.get(hw::qpc::send_cq))) ||
 	     !rdma_.cqs.exists(static_cast<uint32_t>(context.get(hw::qpc::recv_cq)))))
 		return CqpResult::fail(refusal::bad_parameter);
-	if (wqe.get(hw::cqp_qp::arp_valid) &&
+	if (type == hw::QpType::rc && wqe.get(hw::cqp_qp::arp_valid) &&
 	    !rdma_.addresses.arp_valid(static_cast<uint32_t>(context.get(hw::qpc::arp_index))))
 		return CqpResult::fail(refusal::bad_parameter);
 	return CqpResult::ok();
@@ -133,7 +134,7 @@ CqpResult QueuePairs::create(const hw::CqpWqe &wqe)
 		return CqpResult::fail(refusal::bad_parameter);
 	if (!load_context(wqe, id, made->context))
 		return CqpResult::fail(refusal::memory_fault);
-	result = check_references(wqe, made->context);
+	result = check_references(wqe, type, made->context);
 	if (result.error)
 		return result;
 
@@ -167,7 +168,7 @@ CqpResult QueuePairs::modify(const hw::CqpWqe &wqe)
 		return CqpResult::fail(hw::cqp_error::invalid_state);
 	if (!load_context(wqe, found->id, given))
 		return CqpResult::fail(refusal::memory_fault);
-	CqpResult result = check_references(wqe, given);
+	CqpResult result = check_references(wqe, found->type, given);
 	if (result.error)
 		return result;
 	/* From RTR on the queue pair sends, for which it needs a leaf of the work scheduler. */

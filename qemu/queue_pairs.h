@@ -70,7 +70,8 @@ public:
 
 private:
 	bool load_context(const hw::CqpWqe &wqe, uint32_t id, hw::QpContext &context);
-	CqpResult check_references(const hw::CqpWqe &wqe, const hw::QpContext &context);
+	CqpResult check_references(const hw::CqpWqe &wqe, hw::QpType type,
+				   const hw::QpContext &context);
 	void qp_work_available(QueuePair &qp);
 	bool flush_queue(QueuePair &qp, bool is_sq, uint64_t major, uint64_t minor);
 
