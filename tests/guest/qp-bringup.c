@@ -79,11 +79,13 @@ static struct ibv_cq *create_cq(struct rig *rig, int cqe,
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = (uint32_t)cqe, .channel = channel,
+		.comp_vector = (uint32_t)rig->plan->vector,
 	};
 	struct ibv_cq_ex *ex;
 
 	if (!rig->plan->cq_ex)
-		return ibv_create_cq(rig->dev->ctx, cqe, NULL, channel, 0);
+		return ibv_create_cq(rig->dev->ctx, cqe, NULL, channel,
+				     rig->plan->vector);
 	ex = ibv_create_cq_ex(rig->dev->ctx, &attr);
 	return ex ? ibv_cq_ex_to_cq(ex) : NULL;
 }
@@ -308,7 +310,6 @@ static void take_events(struct rig *rig, struct ibv_comp_channel *channel)
 	while (!ibv_get_cq_event(channel, &cq, &context)) {
 		rig->events[cq == rig->recv_cq]++;
 		ibv_ack_cq_events(cq, 1);
-		ibv_req_notify_cq(cq, 0);
 	}
 }
 
@@ -340,7 +341,7 @@ struct drained {
 	int wrong;		/* other status, or out of order */
 };
 
-static void drain(struct rig *rig, struct ibv_cq *cq, struct drained *out)
+static void drain_cq(struct rig *rig, struct ibv_cq *cq, struct drained *out)
 {
 	struct ibv_wc wc[32];
 	int n;
@@ -368,6 +369,13 @@ static void drain(struct rig *rig, struct ibv_cq *cq, struct drained *out)
 		fail(rig, "ibv_poll_cq", errno);
 }
 
+static void drain(struct rig *rig, struct drained *out)
+{
+	drain_cq(rig, rig->recv_cq, out);
+	if (rig->send_cq != rig->recv_cq)
+		drain_cq(rig, rig->send_cq, out);
+}
+
 /*
  * Wait for the flush of @receives and @sends work requests, and for an event of
  * the completion queue of each.
@@ -387,9 +395,14 @@ static void expect_flush(struct rig *rig, int receives, int sends)
 		if (left <= 0)
 			break;
 		wait_event(rig, (int)left);
-		drain(rig, rig->recv_cq, &out);
-		if (rig->send_cq != rig->recv_cq)
-			drain(rig, rig->send_cq, &out);
+		/*
+		 * Empty before arming, or the device tells at once of what is
+		 * there already; and after, or what came meanwhile stays.
+		 */
+		drain(rig, &out);
+		if (rig->channel[0] && arm(rig))
+			break;
+		drain(rig, &out);
 	}
 	silent = (receives && !rig->events[1]) ||
 		 (sends && !rig->events[sends_at]);

@@ -51,7 +51,8 @@ static void set_masks(struct qp_plan *plan)
 
 /*
  * Not an application: no two attributes have the same value, so that one
- * stored in the place of another shows.
+ * stored in the place of another shows, and the two queue pairs use different
+ * completion vectors.
  */
 static int generic(const struct vu_device *dev, struct qp_plan *plans)
 {
@@ -91,6 +92,7 @@ static int generic(const struct vu_device *dev, struct qp_plan *plans)
 		.cap = { .max_send_wr = 16, .max_recv_wr = 48,
 			 .max_send_sge = 2, .max_recv_sge = 1 },
 		.send_cqe = 100, .channel = CHANNEL_SHARED,
+		.vector = dev->ctx->num_comp_vectors - 1,
 		.mr_access = IBV_ACCESS_LOCAL_WRITE,
 		.receives = 48, .late_send = true,
 	};

@@ -31,6 +31,7 @@ struct qp_step {
  * @send_cqe: entries of the send completion queue
  * @recv_cqe: entries of the receive completion queue, 0 = use the send one
  * @channel: completion channels
+ * @vector: completion vector of both queues
  * @cq_ex: completion queues are made with ibv_create_cq_ex()
  * @mr_access: flags of the memory region
  * @receives: receives posted in INIT
@@ -46,6 +47,7 @@ struct qp_plan {
 	int send_cqe;
 	int recv_cqe;
 	enum channel_use channel;
+	int vector;
 	bool cq_ex;
 	int mr_access;
 	int receives;
