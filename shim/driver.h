@@ -126,8 +126,11 @@ int irdma_device_start(struct shim_device *dev, struct irdma_device **out);
 void irdma_device_registered(struct irdma_device *device);
 /* Take the engine down; all verbs objects are gone. Works with a dead device as well. */
 void irdma_device_stop(struct irdma_device *device);
-/* The device is being removed or reset: no command will be answered any more. */
-void irdma_device_dead(struct irdma_device *device);
+/*
+ * The device is about to be removed. If it is gone from the bus or was reset under us, no command
+ * is posted any more, so that objects go without waiting for answers.
+ */
+void irdma_device_removing(struct irdma_device *device);
 
 /* Events of ice. */
 void irdma_before_tc_change(struct irdma_device *device);
@@ -135,7 +138,10 @@ void irdma_after_tc_change(struct irdma_device *device);
 void irdma_mtu_changed(struct irdma_device *device, u32 mtu);
 void irdma_critical_error(struct irdma_device *device, u32 oicr);
 
-/* An address of the netdev came or went; @ip: IPv4 in ip[3], all in CPU order. */
+/*
+ * An address of the netdev came or went; @ip: IPv4 in ip[3], all in CPU order. Hearing of one
+ * twice does no harm.
+ */
 void irdma_own_address(struct irdma_device *device, const u32 ip[4], bool ipv4, bool present);
 /* A neighbour's MAC is known, changed (@valid) or is no longer reachable. */
 void irdma_neighbour(struct irdma_device *device, const u32 ip[4], bool ipv4, const u8 mac[6],
@@ -329,7 +335,7 @@ struct irdma_mr_params {
 	u32 cq_pages;
 	u32 rq_pages;
 	u32 sq_pages;
-	struct shim_umem *umem; /* given over on success */
+	s32 dmabuf; /* file descriptor, @start is an offset in it; or -1 */
 };
 int irdma_mr_register(struct irdma_device *device, const struct irdma_mr_params *params,
 		      struct irdma_mr **out, u32 *lkey, u32 *rkey);
@@ -339,10 +345,14 @@ int irdma_mr_dma(struct irdma_device *device, struct irdma_pd *pd, u32 access,
 /* For fast registration of up to @pages pages. */
 int irdma_mr_alloc(struct irdma_device *device, struct irdma_pd *pd, u32 pages,
 		   struct irdma_mr **out, u32 *lkey, u32 *rkey);
-/* Bus addresses of the pages that the next REG_MR shall map; does not sleep. */
-int irdma_mr_set_page(struct irdma_mr *mr, u64 bus);
+/*
+ * What the next REG_MR shall map: bus addresses of pages, then how they are to
+ * be seen. None of these sleeps.
+ */
 void irdma_mr_begin_pages(struct irdma_mr *mr);
-int irdma_mr_deregister(struct irdma_mr *mr);
+int irdma_mr_set_page(struct irdma_mr *mr, u64 bus);
+int irdma_mr_end_pages(struct irdma_mr *mr, u64 va, u64 length, u32 page_size);
+void irdma_mr_deregister(struct irdma_mr *mr); /* always succeeds, as irdma_cq_destroy() */
 
 int irdma_mw_create(struct irdma_device *device, struct irdma_pd *pd, u32 type,
 		    struct irdma_mw **out, u32 *rkey);
@@ -354,7 +364,7 @@ int irdma_ah_create(struct irdma_device *device, struct irdma_pd *pd, const stru
 void irdma_ah_destroy(struct irdma_ah *ah, bool may_sleep);
 void irdma_ah_query(struct irdma_ah *ah, struct irdma_path *path);
 
-int irdma_mcast_attach(struct irdma_qp *qp, const u32 ip[4], bool ipv4, const u8 mac[6], u16 vlan);
+int irdma_mcast_attach(struct irdma_qp *qp, const u32 ip[4], bool ipv4, const u8 mac[6]);
 int irdma_mcast_detach(struct irdma_qp *qp, const u32 ip[4], bool ipv4);
 
 /* ---- Data path of the kernel; none of these sleeps ---- */

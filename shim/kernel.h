@@ -61,15 +61,20 @@ enum shim_level {
 /* One line, with the name of the ib_device (before it has one, of its auxiliary device). */
 void shim_log(struct shim_device *dev, enum shim_level level, const char *fmt, ...)
 	SHIM_PRINTF(3, 4);
-/* The same, no more than ten lines in five seconds per device. For what users can provoke. */
+/*
+ * The same, no more than ten lines in five seconds per device. For what users can provoke.
+ * SHIM_DBG is not limited: whoever switches it on wants all of it.
+ */
 void shim_log_limited(struct shim_device *dev, enum shim_level level, const char *fmt, ...)
 	SHIM_PRINTF(3, 4);
-/* Complain with a backtrace, once: for what cannot happen. */
+/* Complain with a backtrace, once in the module's life: for what cannot happen. */
 void shim_warn_once(const char *what);
 
 /* ---- Memory ---- */
 /* Zeroed; may sleep. NULL when there is none. Large sizes are not contiguous. */
 void *shim_zalloc(u64 bytes);
+/* The same for small sizes, in any context. */
+void *shim_zalloc_atomic(u64 bytes);
 void shim_free(void *mem);
 void shim_memset(void *mem, int byte, u64 bytes);
 void shim_memcpy(void *to, const void *from, u64 bytes);
@@ -158,11 +163,11 @@ u32 shim_vectors(struct shim_device *dev);
 u32 shim_vector_hw_index(struct shim_device *dev, u32 index);
 /*
  * Have @handler called in hard interrupt context when lent vector @index fires.
- * @name: for /proc/interrupts, at most 31 characters. @cpu: wished for, or -1.
- * May sleep.
+ * /proc/interrupts shows "irdma-", the PCI address and @use, with @number unless
+ * that is negative. @cpu: wished for, or -1. May sleep.
  */
 int shim_irq_request(struct shim_device *dev, u32 index, void (*handler)(void *arg), void *arg,
-		     const char *name, int cpu);
+		     const char *use, int number, int cpu);
 void shim_irq_free(struct shim_device *dev, u32 index); /* waits for a running handler */
 u32 shim_online_cpus(void);
 int shim_spread_cpu(struct shim_device *dev, u32 i); /* CPU for the i-th vector, near the device */
@@ -211,15 +216,15 @@ int shim_umem_get(struct shim_device *dev, u64 start, u64 length, u32 access,
 int shim_umem_get_dmabuf(struct shim_device *dev, u64 offset, u64 length, int fd, u32 access,
 			 struct shim_umem **out);
 void shim_umem_put(struct shim_umem *umem);
-/* Largest size of @sizes (bit n: 2^n bytes) with which all of it can be listed for VA @va; 0: none. */
+/*
+ * Largest size of @sizes (bit n: 2^n bytes) with which all of it can be listed for VA @va;
+ * 0: none. To be called before its pages are counted or listed.
+ */
 u64 shim_umem_best_page(struct shim_umem *umem, u64 sizes, u64 va);
 /* Number of pages of @page_size that cover it. */
 u64 shim_umem_pages(struct shim_umem *umem, u64 page_size);
-/*
- * Write bus addresses of pages @first .. @first + @count - 1 to @list, little endian.
- * Returns how many there were.
- */
-u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 first, u64 count, void *list);
+/* Write the bus addresses of the first @count pages to @list, little endian; returns how many. */
+u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, void *list);
 
 /* ---- The RDMA core ---- */
 /* ib_modify_qp_is_ok(): states and mask as in driver.h. */

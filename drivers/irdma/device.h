@@ -19,6 +19,8 @@
 #include "hmc/pble.h"
 #include "qos/qos.h"
 #include "verbs/arp.h"
+#include "verbs/mcast.h"
+#include "verbs/user_memory.h"
 
 namespace irdma {
 
@@ -66,12 +68,14 @@ public:
 
 	/* Parts, in the order of bring-up; destroyed in the reverse order. */
 	Graveyard graveyard;
+	BuriedMemory buried_memory;
 	Cqp cqp;
 	Hmc hmc;
 	EventQueues events;
 	PblePool pbles;
 	ArpTable arp;
 	Qos qos;
+	McastGroups mcast;
 
 	/* Numbers of objects. */
 	IdTable pd_ids, cq_ids, qp_ids, stag_ids, ah_ids, mcast_ids;

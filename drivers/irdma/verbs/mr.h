@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions. Three kinds: of a process, registered at once with its
+ * pages; of the kernel's, for all of memory; and of the kernel's for fast
+ * registration, whose page list is filled by the consumer and made valid by a
+ * REG_MR work request. A fourth has no STag: it hands rings of QPs and CQs to
+ * the driver (ucontext.h).
+ */
+#ifndef IRDMA_VERBS_MR_H
+#define IRDMA_VERBS_MR_H
+
+#include "../device.h"
+#include "driver.h"
+#include "pd.h"
+#include "stag.h"
+#include "ucontext.h"
+
+namespace irdma {
+
+/** Rights of an STag for SHIM_ACCESS_* @access. */
+constexpr u32 stag_access(u32 access)
+{
+	u32 rights = hw::access::local_read;
+
+	if (access & SHIM_ACCESS_LOCAL_WRITE)
+		rights |= hw::access::local_write;
+	if (access & SHIM_ACCESS_REMOTE_READ)
+		rights |= hw::access::remote_read;
+	if (access & SHIM_ACCESS_REMOTE_WRITE)
+		rights |= hw::access::remote_write;
+	if (access & SHIM_ACCESS_MW_BIND)
+		rights |= hw::access::bind;
+	return rights;
+}
+
+/** What a fast registration maps: the page list as the consumer has left it. */
+struct FastPages {
+	u64 va;		/**< address of the first byte */
+	u64 length;	/**< bytes */
+	u64 first_page; /**< bus address */
+	u32 first_pble; /**< index of the list */
+	u32 count;	/**< pages; 1 needs no list */
+	hw::HostPage page_size;
+};
+
+class Mr {
+public:
+	/** May sleep, as all that make one. */
+	static Result<Owner<Mr>> register_user(Device &device, const irdma_mr_params &params);
+	static Result<Owner<Mr>> register_dma(Device &device, Pd &pd, u32 access);
+	static Result<Owner<Mr>> alloc_fast(Device &device, Pd &pd, u32 pages);
+
+	explicit Mr(Device &device) : device_(device) {}
+	/** Invalidates the STag; memory that the device does not give back is buried. May sleep. */
+	~Mr();
+
+	/** 0 if it has none. */
+	u32 stag() const { return stag_.value(); }
+
+	/** Fast registration: start, add to and end a page list. None sleeps. */
+	void begin_pages() { fast_.count = 0; }
+	Status add_page(u64 bus);
+	Status end_pages(u64 va, u64 length, u32 page_size);
+	/** The list; count is 0 if there is none. */
+	const FastPages &fast_pages() const { return fast_; }
+
+private:
+	Status register_memory(const irdma_mr_params &params);
+	Status register_ring(const irdma_mr_params &params);
+	Status register_stag(const cmd::RegMr &command);
+
+	Device &device_;
+	u32 pd_ = 0;
+	Stag stag_;
+	bool in_device_ = false; /**< the device knows the STag */
+
+	/* Of a process. */
+	UserMemoryRef memory_;
+	Ring ring_;
+	Ucontext *uctx_ = nullptr; /**< that lists the ring */
+
+	/* For fast registration. */
+	PbleRun pbles_;
+	FastPages fast_ = {};
+};
+
+inline Mr *from_c(irdma_mr *m)
+{
+	return reinterpret_cast<Mr *>(m);
+}
+inline irdma_mr *to_c(Mr *m)
+{
+	return reinterpret_cast<irdma_mr *>(m);
+}
+
+} // namespace irdma
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User context: one process that has the device open. It knows the memory that
+ * the process has registered as rings, and the QP or CQ that is then created
+ * finds it here by its address.
+ */
+#ifndef IRDMA_VERBS_UCONTEXT_H
+#define IRDMA_VERBS_UCONTEXT_H
+
+#include "user_memory.h"
+
+struct irdma_ucontext;
+
+namespace irdma {
+
+enum class RingKind : u8 { qp, cq };
+
+/** A ring registration: the MR's. */
+struct Ring {
+	RingKind kind = RingKind::qp;
+	u64 va = 0; /**< in the process, page aligned */
+	/* 4 KiB each; the page of a QP's shadow area follows its queues. */
+	u32 sq_pages = 0, rq_pages = 0, cq_pages = 0;
+	UserMemoryRef memory;
+	ListNode<Ring> node{this};
+};
+
+/** A ring as the QP or CQ that uses it sees it; its share keeps the pages pinned. */
+struct QpRing {
+	cmd::QueueMemory sq, rq; /**< virtual_map is the same for both */
+	u64 shadow;		 /**< bus address of the shadow area */
+	u32 sq_bytes, rq_bytes;
+	UserMemoryRef memory;
+};
+
+struct CqRing {
+	cmd::QueueMemory queue;
+	u32 bytes;
+	UserMemoryRef memory;
+};
+
+class Ucontext {
+public:
+	explicit Ucontext(bool raw_attributes)
+		: raw_attributes_(raw_attributes), lock_(SHIM_LOCK_UCONTEXT)
+	{
+	}
+	~Ucontext();
+
+	/** Whether sizes of QPs come as the application gave them; otherwise in quanta. */
+	bool raw_attributes() const { return raw_attributes_; }
+
+	/** Any context. */
+	void add(Ring &ring);
+	void remove(Ring &ring);
+
+	/**
+	 * The ring of a QP, registered at @va. A ring serves one QP: it is taken off the list.
+	 *
+	 * Return: Error::no_entry if there is none.
+	 */
+	Result<QpRing> take_qp_ring(u64 va);
+	/** The same of a CQ: its ring, or the page of its shadow area. */
+	Result<CqRing> take_cq_ring(u64 va);
+
+private:
+	UserMemoryRef take(RingKind kind, u64 va, Ring &what);
+
+	const bool raw_attributes_;
+	SpinLock lock_;
+	List<Ring> rings_;
+};
+
+inline Ucontext *from_c(irdma_ucontext *u)
+{
+	return reinterpret_cast<Ucontext *>(u);
+}
+inline irdma_ucontext *to_c(Ucontext *u)
+{
+	return reinterpret_cast<irdma_ucontext *>(u);
+}
+
+} // namespace irdma
+
+#endif

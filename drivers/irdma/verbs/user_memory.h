@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of a process that the device reaches: pinned pages, and the list that
+ * the device has of them. Kinds: what an MR covers, and the rings of QPs and
+ * CQs, which libirdma registers before it creates the QP or CQ.
+ *
+ * The memory is counted: the MR has a share in it, and so has a QP or CQ in
+ * its ring. The pages stay pinned until the last of them has let go, in
+ * whatever order they are destroyed.
+ */
+#ifndef IRDMA_VERBS_USER_MEMORY_H
+#define IRDMA_VERBS_USER_MEMORY_H
+
+#include "../base/atomic.h"
+#include "../base/list.h"
+#include "../base/lock.h"
+#include "../base/memory.h"
+#include "../base/result.h"
+#include "../cqp/commands.h"
+#include "../hmc/pble.h"
+
+namespace irdma {
+
+class Device;
+class UserMemory;
+
+/** Owner of a share in a process's memory. */
+class UserMemoryRef {
+public:
+	UserMemoryRef() = default;
+	/** Takes over the share that @memory was made with. */
+	explicit UserMemoryRef(UserMemory *memory) : memory_(memory) {}
+	UserMemoryRef(UserMemoryRef &&other) : memory_(exchange<UserMemory *>(other.memory_, nullptr)) {}
+	UserMemoryRef &operator=(UserMemoryRef &&other)
+	{
+		if (this != &other) {
+			reset();
+			memory_ = exchange<UserMemory *>(other.memory_, nullptr);
+		}
+		return *this;
+	}
+	~UserMemoryRef() { reset(); }
+
+	/** Another share. */
+	UserMemoryRef share() const;
+	/** May sleep. */
+	void reset();
+	/** Keep the memory until the device is stopped: the device may still use it. */
+	void bury();
+
+	explicit operator bool() const { return memory_; }
+	UserMemory *operator->() const { return memory_; }
+	UserMemory &operator*() const { return *memory_; }
+	UserMemory *release() { return exchange<UserMemory *>(memory_, nullptr); }
+
+private:
+	UserMemory *memory_ = nullptr;
+};
+
+/** What is to be pinned. */
+struct UserRange {
+	u64 start;  /**< address in the process; in a DMA-BUF: offset */
+	u64 length; /**< bytes, not 0 */
+	u64 va;	    /**< address by which the device is to find the first byte */
+	u32 access; /**< SHIM_ACCESS_* */
+	s32 dmabuf; /**< file descriptor of a DMA-BUF, or -1 */
+};
+
+class UserMemory {
+public:
+	/**
+	 * Pin @range, in pages of the largest of @page_sizes (a set of powers of two) that fits
+	 * it, and list the pages in PBLEs unless they are one run. May sleep.
+	 *
+	 * Return: the memory; the error of pinning; Error::not_supported if no page size fits;
+	 * Error::no_memory if the page list is too long for the host memory cache.
+	 */
+	static Result<UserMemoryRef> pin(Device &device, const UserRange &range, u64 page_sizes);
+
+	/** Not to be made but by pin(). */
+	UserMemory(Device &device, shim_umem *umem) : device_(device), umem_(umem) {}
+	~UserMemory() { shim_umem_put(umem_); }
+
+	u64 page_size() const { return page_size_; }
+	u64 pages() const { return pages_; }
+	/** Whether the pages are one run; otherwise pbles() lists them. */
+	bool contiguous() const { return !pbles_; }
+	const PbleRun &pbles() const { return pbles_; }
+	/** Bus address of page @i. */
+	u64 page(u64 i) const
+	{
+		return contiguous() ? first_page_ + i * page_size_ : pbles_.entries()[i].get();
+	}
+	/** Whether @count pages from page @first on are one run. */
+	bool one_run(u64 first, u64 count) const;
+
+private:
+	friend class UserMemoryRef;
+	friend class BuriedMemory;
+	Status list_pages();
+
+	Device &device_;
+	shim_umem *umem_;
+	PbleRun pbles_;
+	u64 page_size_ = 0, pages_ = 0, first_page_ = 0;
+	Atomic<u32> refs_{1};
+	ListNode<UserMemory> grave_{this};
+};
+
+/** Process memory of objects that died while the device could not be asked to let go of it. */
+class BuriedMemory {
+public:
+	BuriedMemory() : lock_(SHIM_LOCK_UCONTEXT) {}
+	/** When the device no longer reaches memory. May sleep. */
+	~BuriedMemory();
+	void bury(UserMemoryRef memory);
+
+private:
+	SpinLock lock_;
+	List<UserMemory> list_;
+};
+
+} // namespace irdma
+
+#endif
