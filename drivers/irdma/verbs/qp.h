@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: RC, UD and GSI, of processes and of the kernel.
+ *
+ * Life. irdma_qp_create() gives the device a context and the rings; changes go
+ * through a plan (qp_plan.h) that is carried out step by step, and undone if a
+ * step fails; irdma_qp_destroy() always succeeds. Asynchronous events of the
+ * device arrive in interrupt context and are acted on by a work item
+ * (qp_events.cpp).
+ *
+ * Locks, outermost first: the gate of Qos (shared; a change of traffic classes
+ * takes it whole), the QP's mutex, locks of QoS and ARP. The rings (work_queue.h)
+ * have a lock each for those who post; whoever takes completions holds the lock
+ * of the CQ.
+ *
+ * Flush. In ERROR the device completes the oldest request of each queue with an
+ * error; that entry stands for all. From then on a queue is in the list of
+ * flushed queues of its CQ, which, once its ring has no more entries, takes
+ * completions from Qp::take_flushed(): so every request completes once, in
+ * order, those posted later as well.
+ *
+ * What Cq (cq.h) offers to Qp: number(); lock(); add_flushed(FlushedQueue &),
+ * with the lock held, to be walked by poll after the ring; wake(), which tells
+ * the consumer of an armed CQ that flushed completions can be taken; forget(u32
+ * qp), which takes the lock and drops the entries of that QP that nobody has
+ * polled yet. What poll does with an entry: find its QP in Device::qps, then
+ * Qp::complete().
+ */
+#ifndef IRDMA_VERBS_QP_H
+#define IRDMA_VERBS_QP_H
+
+#include "../base/atomic.h"
+#include "../base/id_table.h"
+#include "../base/list.h"
+#include "../base/lock.h"
+#include "../base/memory.h"
+#include "../cqp/commands.h"
+#include "../eq/event_queues.h"
+#include "../hw/cqe.h"
+#include "../qos/qos.h"
+#include "arp.h"
+#include "driver.h"
+#include "qp_plan.h"
+#include "ucontext.h"
+#include "work_queue.h"
+#include "work_request.h"
+
+namespace irdma {
+
+class Cq;
+class Device;
+class Pd;
+class Qp;
+
+/** One queue of a QP as its CQ sees it once the queue is flushed. */
+struct FlushedQueue {
+	FlushedQueue(Qp &q, bool sq) : qp(q), is_sq(sq), node(this) {}
+
+	Qp &qp;
+	const bool is_sq;
+	ListNode<FlushedQueue> node; /**< in the CQ's list, under the CQ's lock */
+};
+
+class Qp {
+public:
+	Qp(Device &device, const irdma_qp_params &params);
+	~Qp();
+
+	/** Make it, with the device and for event delivery. May sleep. */
+	Status create(irdma_qp_result &result);
+	/** Carry out a change, or leave everything as it was. May sleep. */
+	Status modify(const irdma_qp_change &change);
+	void query(irdma_qp_state &state);
+	/** Take it from the device. May sleep. */
+	void destroy();
+
+	u32 number() const { return number_; }
+	bool user() const { return user_; }
+	/** Whether it is RC; otherwise it is UD or GSI. */
+	bool connected() const { return type_ == SHIM_QPT_RC; }
+	/** The ib_qp. */
+	void *ib() const { return ib_; }
+	/** Queue set of its traffic, for multicast groups. */
+	u16 qs_handle() const { return placement_.qs_handle(); }
+	bool uses(const Cq &cq) const { return &cq == &send_cq_ || &cq == &recv_cq_; }
+
+	/** From the AEQ, in interrupt context, with its table's lock held. */
+	void on_async_event(const AsyncEvent &event);
+
+	/**
+	 * Make a completion of an entry that @cq holds; @cq's lock is held. @extended: the entry
+	 * that follows, or nullptr.
+	 *
+	 * Return: whether @wc is filled in. An entry that does not fit to outstanding work of
+	 * this QP on this CQ is dropped.
+	 */
+	bool complete(const Cq &cq, const hw::Cqe &cqe, const hw::Cqe *extended, shim_wc &wc);
+	/** The oldest outstanding request of a flushed queue as a completion; false: none left. */
+	bool take_flushed(bool sq, shim_wc &wc);
+	/** Whether a flushed queue has requests that are not yet completed. */
+	bool has_flushed(bool sq) const;
+
+	int post_send(const shim_send_wr *wr, const shim_send_wr **bad);
+	int post_recv(const shim_recv_wr *wr, const shim_recv_wr **bad);
+
+private:
+	friend class Qos;
+
+	/* qp.cpp */
+	Status allocate(irdma_qp_result &result);
+	Status allocate_kernel_rings();
+	Status find_user_rings();
+	void first_context();
+	Status create_command();
+	Status destroy_command();
+	Status carry_out(QpPlan &plan);
+	Status run_commands(const QpPlan &plan);
+	Status modify_command(const QpPlan &plan);
+	void flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code);
+	void forget_work();
+	Status refuse(Status why, const QpRefusal &refusal, const irdma_qp_change &change);
+	hw::QpType hw_type() const { return connected() ? hw::QpType::rc : hw::QpType::ud; }
+
+	/* qp_events.cpp */
+	static void run_events(void *qp);
+	void handle_error_event();
+	void enter_error(const AsyncEvent &event);
+
+	Device &device_;
+	const u32 type_;
+	const bool user_;
+	const bool signal_all_;
+	void *const ib_;
+	Pd &pd_;
+	Cq &send_cq_;
+	Cq &recv_cq_;
+	irdma_ucontext *const uctx_;
+	const irdma_qp_params params_;
+
+	Mutex mutex_{SHIM_MUTEX_QP};
+	u32 number_ = 0;
+	Id id_; /**< owner of the number; GSI has a fixed one */
+	irdma_qp_result cap_ = {};
+	irdma_qp_change attr_ = {};
+	hw::QpState hw_state_ = hw::QpState::invalid;
+	bool used_ = false; /**< was in use since the device's indexes were 0 */
+
+	DmaBuffer context_memory_;
+	hw::QpContext *context_ = nullptr; /**< in context_memory_ */
+	DmaBuffer ring_memory_;		   /**< kernel: SQ, RQ, shadow area */
+	QpRing user_rings_;
+	cmd::QueueMemory sq_memory_ = {}, rq_memory_ = {};
+	u64 shadow_bus_ = 0;
+
+	QosPlacement placement_;
+	ListNode<Qp> qos_node_{this};
+	bool suspended_ = false; /**< by a change of traffic classes; under the gate */
+	ArpEntry arp_;
+
+	/* Rings of the kernel. */
+	SpinLock sq_lock_{SHIM_LOCK_QP_SQ};
+	SpinLock rq_lock_{SHIM_LOCK_QP_RQ};
+	SendQueue sq_;
+	ReceiveQueue rq_;
+	FlushedQueue flushed_sq_{*this, true};
+	FlushedQueue flushed_rq_{*this, false};
+	Atomic<u32> post_state_{SHIM_QPS_RESET}; /**< verbs state, for those who post */
+
+	/* Events. */
+	Work work_{run_events, this};
+	Atomic<const AeInfo *> pending_error_{nullptr};
+	AsyncEvent error_event_ = {};
+	Atomic<bool> draining_{false};
+	Atomic<bool> drained_event_{false}; /**< tell the consumer */
+	Atomic<bool> wake_cqs_{false};	    /**< work was posted to a flushed queue */
+	Completion drained_;
+};
+
+inline Qp *from_c(irdma_qp *qp)
+{
+	return reinterpret_cast<Qp *>(qp);
+}
+inline irdma_qp *to_c(Qp *qp)
+{
+	return reinterpret_cast<irdma_qp *>(qp);
+}
+
+} // namespace irdma
+
+#endif
