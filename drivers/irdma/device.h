@@ -19,6 +19,7 @@
 #include "hmc/pble.h"
 #include "qos/qos.h"
 #include "verbs/arp.h"
+#include "verbs/qp_table.h"
 #include "verbs/mcast.h"
 #include "verbs/user_memory.h"
 
@@ -75,6 +76,7 @@ public:
 	PblePool pbles;
 	ArpTable arp;
 	Qos qos;
+	QpTable qps; /**< for polling; created with qp_ids, for the same numbers */
 	McastGroups mcast;
 
 	/* Numbers of objects. */
