@@ -20,7 +20,10 @@ KERNELS = ("6.1", "6.12")
 
 
 class Trouble(Exception):
-    """Something is missing or wrong outside of the program; str() is one line."""
+    """Something is missing or wrong outside of the program.
+
+    str() is one line to tell, or empty if a script that we called has told it.
+    """
 
 
 def cache_dir() -> Path:
@@ -42,7 +45,8 @@ def run_main(main) -> None:
     try:
         sys.exit(main())
     except Trouble as trouble:
-        note(str(trouble))
+        if str(trouble):
+            note(str(trouble))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -73,5 +77,5 @@ def ask(*command) -> str:
     """The output of one of our own scripts, whose own message tells of failure."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        raise Trouble(f"{Path(str(command[0])).name} failed")
+        raise Trouble()
     return done.stdout.strip()

@@ -35,7 +35,7 @@ need() {
 lock() {
 	mkdir -p "$IRDMA_CACHE/locks" || die "cannot write to $IRDMA_CACHE"
 	exec {LOCK_FD}>"$IRDMA_CACHE/locks/$1"
-	if ! flock -n "$LOCK_FD"; then
+	if ! flock -w 3 "$LOCK_FD"; then
 		note "waiting for another run that prepares $1"
 		flock "$LOCK_FD"
 	fi

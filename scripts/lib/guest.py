@@ -148,8 +148,9 @@ class Guest:
         self.setup = setup
         self.name = name
         self.kernel = image.kernel(setup.kernel)
-        (BUILD / "run").mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=BUILD / "run"))
+        below = Path(os.environ.get("IRDMA_RUN_DIR", BUILD / "run"))
+        below.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=below))
         self.boot_seconds = 0.0
         self._process: Optional[subprocess.Popen] = None
         self._shell, self._shell_far = socket.socketpair()
@@ -182,13 +183,15 @@ class Guest:
         archive.file("host/init", init.read_bytes(), 0o755)
         archive.file("host/config", self._config().encode())
         if self.setup.device:
-            package = product(BUILD / "ice.pkg", "model")
+            package = product(BUILD / "ice.pkg", "ddp")
             archive.tree(package, "host/firmware/intel/ice/ddp/ice.pkg")
         if self.setup.driver == "ours":
             module = BUILD / self.kernel.release / "irdma.ko"
             archive.tree(product(module, f"modules KVER={self.kernel.release}"), "host/irdma.ko")
         if (BUILD / "guest").is_dir():
-            archive.tree(BUILD / "guest", "host/bin")
+            for program in sorted((BUILD / "guest").iterdir()):
+                if program.is_file():
+                    archive.tree(program, f"host/bin/{program.name}")
         for target, source in self.setup.files.items():
             archive.tree(Path(source), f"host/{target}")
         return archive.bytes()
@@ -251,9 +254,13 @@ class Guest:
 
     def start(self) -> "Guest":
         """Begin to boot; wait_ready() waits for the end of it."""
-        need("qemu-system-x86_64", "qemu-system-x86")
-        check_memory(self.setup.mem)
-        command = self._command_line()
+        try:
+            need("qemu-system-x86_64", "qemu-system-x86")
+            check_memory(self.setup.mem)
+            command = self._command_line()
+        except Trouble:
+            shutil.rmtree(self.folder)
+            raise
         (self.folder / "command").write_text(shlex.join(command) + "\n")
         self._started = time.monotonic()
         with open(self.folder / "qemu", "wb") as errors:
@@ -373,12 +380,19 @@ class Guest:
         return self._text("serial")
 
     def failure(self, what: str) -> GuestFailure:
-        """An exception that tells what happened, with the ends of the logs."""
+        """An exception that tells what happened, with what the logs say of it."""
         parts = [f"{self.name} (kernel {self.kernel.release}): {what}"]
-        for title, name, lines in (("QEMU said", "qemu", 15), ("end of kernel log", "serial", 25)):
-            tail = self._text(name).splitlines()[-lines:]
-            if tail:
-                parts += [f"--- {title}:", *tail]
+        status = self._process.poll() if self._process is not None else None
+        if status:
+            parts.append(f"QEMU ended with {_status_text(status)}")
+        qemu = self._text("qemu").splitlines()[-15:]
+        if qemu:
+            parts += ["--- QEMU said:", *qemu]
+        report = kernlog.first_report(self.kernel_log, 30)
+        if report:
+            parts += ["--- the kernel said first:", *report]
+        else:
+            parts += ["--- end of the kernel log:", *self.kernel_log.splitlines()[-25:]]
         parts.append(f"--- all logs: {self.folder}")
         return GuestFailure("\n".join(parts))
 
@@ -399,8 +413,7 @@ class Guest:
         if not check:
             return
         if status:
-            what = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-            raise self.failure(f"QEMU ended with {what}")
+            raise self.failure(f"QEMU ended with {_status_text(status)}")
         bad = kernlog.problems(self._text("serial"), self._text("kmsg"), self.setup.allow)
         if bad:
             raise self.failure("\n".join(["kernel log is not clean:", *bad[:40]]))
@@ -422,6 +435,10 @@ class Guest:
             self.kill()
         else:
             self.stop()
+
+
+def _status_text(status: int) -> str:
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
 
 
 def _device(name: str, properties: Dict[str, str]) -> str:

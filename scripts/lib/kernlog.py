@@ -2,8 +2,9 @@
 """Search of a guest's kernel log for what must not be there.
 
 guest.py calls problems() after each run. Two logs are looked at: the serial
-console (complete even if the kernel died) and "dmesg --raw" (with levels, so
-that errors and the drivers' warnings are found whatever their words).
+console (complete even if the kernel died) and what /dev/kmsg gave at the end
+(with levels, so that errors and the drivers' warnings are found whatever their
+words).
 """
 
 import re
@@ -32,21 +33,33 @@ EXPECTED = [
 ]
 
 
-def problems(serial: str, raw: str, allow: Iterable[str] = ()) -> List[str]:
+EXPECTED_PATTERN = re.compile("|".join(EXPECTED))
+
+
+def problems(serial: str, records: str, allow: Iterable[str] = ()) -> List[str]:
     """Lines that mean failure.
 
-    serial: text of the serial console; raw: output of dmesg --raw, or nothing
-    if the guest did not get there; allow: patterns of lines that this run may
+    serial: text of the serial console; records: content of /dev/kmsg, or
+    nothing if the guest did not get there; allow: patterns of lines that this run may
     print, in addition to EXPECTED.
     """
     allowed = re.compile("|".join([*EXPECTED, *allow]))
     found = [line for line in serial.splitlines() if REPORTS.search(line)]
-    for line in raw.splitlines():
-        match = re.match(r"<(\d+)>(.*)", line)
-        if not match:
+    for line in records.splitlines():
+        match = re.match(r"(\d+),\d[^;]*;(.*)", line)
+        if not match:       # a property of the record before
             continue
         level, text = int(match[1]) & 7, match[2]
         if level <= 3 or (level == 4 and OURS.search(text)):
             found.append(text)
     return [line for line in dict.fromkeys(line.strip() for line in found)
             if not allowed.search(line)]
+
+
+def first_report(serial: str, count: int) -> List[str]:
+    """The first of the kernel's reports, with so many lines from there on."""
+    lines = serial.splitlines()
+    for index, line in enumerate(lines):
+        if REPORTS.search(line) and not EXPECTED_PATTERN.search(line):
+            return lines[max(0, index - 1):index - 1 + count]
+    return []

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How tests are written, found and run; scripts/check is the command.
+
+A file tests/test_TOPIC.py holds functions marked with @test. A function that
+returns has passed; one that raises has failed (GuestFailure, AssertionError,
+...) or, with Skip, was not possible here. What it prints goes into its log.
+Each test runs in a process of its own, within its time limit; tests that need
+several guests at once say so, because no more than two run at a time.
+"""
+
+import contextlib
+import dataclasses
+import fnmatch
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Callable, Iterator, List, Optional, Sequence
+
+from common import BUILD, KERNELS, TOP, Trouble
+from guest import Guest, GuestFailure
+
+LOGS = BUILD / "check"
+SLOTS = 2               # guests at once: one a core
+SKIPPED = 77            # exit status of a skipped test's process
+STILL_RUNNING = 30      # seconds between lines that tell what is running
+TAIL = 40               # lines of a failed test's log that are shown
+
+
+class Skip(Exception):
+    """The test is not possible here; str() says why."""
+
+
+@dataclasses.dataclass
+class Test:
+    """A test that can be run: a function, for one kernel where it takes one."""
+
+    name: str
+    function: Callable
+    kernel: Optional[str]
+    timeout: float          # seconds
+    guests: int             # guests that run at once
+    needs: Sequence[str]    # preparations, see check
+    full: bool              # only with --full
+
+    @property
+    def log(self) -> Path:
+        return LOGS / f"{self.name}.log"
+
+    def call(self) -> None:
+        """Run it in this process."""
+        if self.kernel is None:
+            self.function()
+        else:
+            self.function(self.kernel)
+
+
+_found: List[Test] = []
+
+
+def test(timeout: float = 180, guests: int = 1, kernels: Optional[Sequence[str]] = KERNELS,
+         needs: Sequence[str] = ("images", "model", "modules"), full: bool = False) -> Callable:
+    """Mark a function as a test.
+
+    It is called once for each of kernels, with the kernel as its argument, or
+    without any if kernels is None. timeout: seconds. needs: what has to be
+    prepared for it (images, model, modules, programs). full: too long for each day.
+    """
+    def mark(function: Callable) -> Callable:
+        topic = function.__module__.removeprefix("test_")
+        base = f"{topic}.{function.__name__}".replace("_", "-")
+        for kernel in kernels or (None,):
+            name = base if kernel is None else f"{base}.{kernel}"
+            _found.append(Test(name, function, kernel, timeout, guests, needs, full))
+        return function
+    return mark
+
+
+def find() -> List[Test]:
+    """All tests of tests/test_*.py, in the order of files and of functions in them."""
+    for path in sorted((TOP / "tests").glob("test_*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    return list(_found)
+
+
+def select(tests: Sequence[Test], patterns: Sequence[str], full: bool) -> List[Test]:
+    """Those whose name matches a pattern or contains it; all without patterns."""
+    if not patterns:
+        return [each for each in tests if full or not each.full]
+    return [each for each in tests
+            if any(fnmatch.fnmatch(each.name, p) or p in each.name for p in patterns)]
+
+
+def run_here(one: Test) -> int:
+    """Run a test in this process, which is its own; returns the exit status."""
+    try:
+        one.call()
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+    except (GuestFailure, Trouble) as failure:
+        print(failure)
+        return 1
+    except Exception:       # whatever it is, the test has failed
+        traceback.print_exc(file=sys.stdout)
+        return 1
+    return 0
+
+
+class _Running:
+    """The process of a test."""
+
+    def __init__(self, one: Test) -> None:
+        self.test = one
+        self.began = time.monotonic()
+        self.run_dir = LOGS / f"{one.name}.run"
+        shutil.rmtree(self.run_dir, ignore_errors=True)
+        with open(one.log, "w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, str(TOP / "scripts/check"), "--run", one.name],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=dict(os.environ, IRDMA_RUN_DIR=str(self.run_dir), PYTHONUNBUFFERED="1"))
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def ended(self) -> bool:
+        """Whether it has ended; beyond its limit it is ended."""
+        if self.process.poll() is not None:
+            return True
+        if self.seconds < self.test.timeout:
+            return False
+        self.end()
+        with open(self.test.log, "a") as log:
+            for serial in sorted(self.run_dir.glob("*/serial")):
+                tail = serial.read_text(errors="replace").splitlines()[-25:]
+                log.write("\n".join([f"--- end of kernel log {serial}:", *tail, ""]))
+            log.write(f"time limit of {self.test.timeout:.0f} s exceeded\n")
+        return True
+
+    def end(self) -> None:
+        """End it and its guests."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@dataclasses.dataclass
+class Tally:
+    """Counts of outcomes."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def line(self) -> str:
+        """The closing line."""
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _report(running: _Running, tally: Tally) -> None:
+    """Print how a test ended, and count it."""
+    name, seconds = running.test.name, f"({running.seconds:.0f} s)"
+    if running.process.returncode == 0:
+        tally.passed += 1
+        say(f"ok {name} {seconds}")
+        return
+    lines = running.test.log.read_text(errors="replace").splitlines()
+    if running.process.returncode == SKIPPED:
+        tally.skipped += 1
+        say(f"skipped {name}: {lines[-1].removeprefix('skipped: ')}")
+        return
+    tally.failed += 1
+    say(f"not ok {name} {seconds}")
+    for line in lines[-TAIL:]:
+        say(f"    {line}")
+    say(f"    log: {running.test.log.relative_to(TOP)}; alone: scripts/check {name}")
+
+
+def run_all(tests: Sequence[Test]) -> Tally:
+    """Run the tests, as many at a time as there are slots."""
+    tally = Tally()
+    waiting, running = list(tests), []
+    spoke = time.monotonic()
+    try:
+        while waiting or running:
+            for one in list(_next(waiting, running)):
+                waiting.remove(one)
+                running.append(_Running(one))
+            time.sleep(0.1)
+            for each in [r for r in running if r.ended()]:
+                running.remove(each)
+                _report(each, tally)
+                spoke = time.monotonic()
+            if time.monotonic() - spoke > STILL_RUNNING:
+                spoke = time.monotonic()
+                say("... " + ", ".join(f"{r.test.name} {r.seconds:.0f} s" for r in running))
+    finally:
+        for each in running:
+            each.end()
+    return tally
+
+
+def _next(waiting: List[Test], running: List[_Running]) -> Iterator[Test]:
+    """The tests that can be started now."""
+    free = SLOTS - sum(max(1, r.test.guests) for r in running)
+    for one in waiting:
+        weight = max(1, one.guests)
+        if weight > free:
+            continue
+        free -= weight
+        yield one
+
+
+@contextlib.contextmanager
+def guests(*wanted: Guest) -> Iterator[Sequence[Guest]]:
+    """Boot several guests at once; all are ready in the body, and checked after it."""
+    try:
+        for each in wanted:
+            each.start()
+        for each in wanted:
+            each.wait_ready()
+        yield wanted
+        for each in wanted:
+            each.stop()
+    finally:
+        for each in wanted:
+            each.kill()

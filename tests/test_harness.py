@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The harness itself: what must be noticed is noticed. On rxe, without a model."""
+
+import subprocess
+import time
+
+from common import SCRIPTS
+from guest import Guest, GuestFailure, Setup, Wire
+from testing import guests, test
+
+
+def virtio(**more) -> Setup:
+    """A guest without an E810."""
+    return Setup(device=False, mem=512, **{"driver": "none", **more})
+
+
+def fails(text: str, guest: Guest, script: str, timeout: float = 60) -> None:
+    """The run must fail, with that text in the message."""
+    try:
+        with guest:
+            guest.run(script, timeout)
+    except GuestFailure as failure:
+        assert text in str(failure), failure
+    else:
+        raise AssertionError(f"'{script}' was not noticed")
+
+
+@test(needs=("images",), kernels=("6.12",))
+def warning_is_noticed(kernel: str) -> None:
+    fails("WARNING: CPU: 0", Guest(virtio(kernel=kernel)),
+          "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg")
+
+
+@test(needs=("images",), kernels=("6.1",))
+def driver_warning_is_noticed(kernel: str) -> None:
+    fails("irdma: oddity", Guest(virtio(kernel=kernel)), "echo '<4>irdma: oddity' >/dev/kmsg")
+
+
+@test(needs=("images",), kernels=("6.12",))
+def panic_is_noticed(kernel: str) -> None:
+    fails("Kernel panic", Guest(virtio(kernel=kernel)), "echo c >/proc/sysrq-trigger; sleep 60")
+
+
+@test(needs=("images",), kernels=("6.1",))
+def hang_is_noticed(kernel: str) -> None:
+    began = time.monotonic()
+    guest = Guest(virtio(kernel=kernel))
+    fails("no end of the script within 3 s", guest, "sleep 1000", timeout=3)
+    assert time.monotonic() - began < guest.boot_seconds + 30
+
+
+@test(needs=("images",), kernels=("6.1",))
+def failed_setup_is_noticed(kernel: str) -> None:
+    fails("modprobe virtio_net failed",
+          Guest(virtio(kernel=kernel, append="module_blacklist=virtio_net")), "true")
+
+
+@test(needs=("images",), kernels=None, timeout=120)
+def command_line() -> None:
+    """Output, exit status, and one line for what cannot be."""
+    run = [SCRIPTS / "guest", "--no-device", "--driver", "none", "--mem", "512"]
+    done = subprocess.run([*run, "--", "sh", "-c", "echo out; exit 9"],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (9, "out\n"), done
+    for options, text in ((["--kernel", "5.4"], "unknown kernel '5.4'"),
+                          (["--mem", "90000000"], "too little memory")):
+        done = subprocess.run([*run, *options, "--", "true"], capture_output=True, text=True)
+        assert done.returncode == 1 and text in done.stderr, done
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@test(needs=("images", "programs"), kernels=None, guests=2)
+def two_guests_meet() -> None:
+    """Verbs over rxe, between the two kernels, over one wire."""
+    with Wire() as wire, guests(
+            Guest(virtio(kernel="6.1", driver="rxe", wire=wire, number=1), "one"),
+            Guest(virtio(kernel="6.12", driver="rxe", wire=wire, number=2), "two")) as (one, two):
+        one.run("ping -c 2 -W 20 $PEER_ADDRESS")
+        server = two.begin("ibv_rc_pingpong -g 1 -n 100")
+        one.run("sleep 1; ibv_rc_pingpong -g 1 -n 100 $PEER_ADDRESS")
+        assert server.wait().status == 0
+        one.run("qp-bringup --lenient --peer $PEER_ADDRESS")
