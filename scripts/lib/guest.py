@@ -216,10 +216,10 @@ class Guest:
         if setup.fail:
             card["fail"] = setup.fail
         card.update(option.split("=", 1) for option in setup.device_opts)
-        card["bus"] = "slot"
+        card["bus"] = "root0"
         plugin = product(BUILD / "e810.so", "model")
         return [*options, "-plugin", str(plugin),
-                "-device", "pcie-root-port,id=slot,chassis=1",
+                "-device", "pcie-root-port,id=root0,chassis=1",
                 "-device", _device("e810", card)]
 
     def _command_line(self) -> List[str]:
