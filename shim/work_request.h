@@ -118,19 +118,11 @@ enum { /* enum rdma_network_type */
 	SHIM_NETWORK_IPV6 = 3
 };
 
-/* What ib_map_mr_sg() has set in an ib_mr. */
-struct shim_mr_range {
-	u64 iova;
-	u64 length;
-	u32 page_size;
-};
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 struct irdma_ah *shim_ah_of(void *ib_ah);
 struct irdma_mr *shim_mr_of(void *ib_mr);
-void shim_mr_get_range(void *ib_mr, struct shim_mr_range *range);
 #ifdef __cplusplus
 }
 #endif
