@@ -9,15 +9,15 @@
  * An entry is new when its valid bit is that of the current lap: 1 on the
  * first, toggling with each. The CQ of a process is read and armed by the
  * process; the driver only makes, moves and destroys it. The kernel's CQs are
- * read here: poll() walks the ring, finds the QP of an entry by its number
- * among the QPs that use this CQ, and has it turn the entry into a completion.
+ * read here: poll() walks the ring, finds the QP of an entry by its number in
+ * Device::qps, and if that QP uses this CQ has it turn the entry into a
+ * completion (Qp::complete()). When the ring has no more, completions of
+ * flushed queues follow, which the QPs make without the device
+ * (Qp::take_flushed()).
  *
- * When a QP is flushed the device gives one entry a queue. It stays at the
- * head of the ring until the QP has made a completion of it for each
- * outstanding request; what is posted later, the QP completes without the
- * device, and says so with generated().
- *
- * Locks: the CQ's lock is taken before those of a QP.
+ * Locks: the CQ's lock is taken before those of a QP. Who holds it may use a
+ * QP found in Device::qps: a QP that goes away leaves that table and then
+ * calls forget().
  */
 #ifndef IRDMA_VERBS_CQ_H
 #define IRDMA_VERBS_CQ_H
@@ -34,33 +34,9 @@ struct shim_wc;
 
 namespace irdma {
 
-class Cq;
 class Device;
 class Qp;
-
-/** What Qp::complete() made of an entry. */
-enum class Completed : u8 {
-	one,	 /**< a completion, and the entry is used up */
-	more,	 /**< a completion, and the entry holds further ones (flush) */
-	nothing, /**< no completion: the entry is none that this QP can have */
-};
-
-/**
- * A kernel QP's use of a CQ, for its SQ or its RQ: a member of the QP. The QP must have
- * Completed complete(const hw::Cqe &cqe, const hw::Cqe *extended, shim_wc &wc) and
- * bool generate(bool is_sq, shim_wc &wc), which makes one completion of what was posted to the
- * flushed SQ or RQ after the flush, if there is any; both are called with the CQ's lock held.
- */
-class CqUse {
-public:
-	CqUse(Qp &qp, bool is_sq) : qp_(qp), is_sq_(is_sq) {}
-
-private:
-	friend class Cq;
-	Qp &qp_;
-	const bool is_sq_;
-	ListNode<CqUse> user_{this}, generated_{this};
-};
+struct FlushedQueue;
 
 class Cq {
 public:
@@ -85,14 +61,16 @@ public:
 	/** Move a process's CQ to another ring. May sleep. */
 	Status resize(u32 size, Ucontext &uctx, u64 user_buffer);
 
-	/** Any context, as all below. From now on entries of @use's QP are completions. */
-	void attach(CqUse &use);
-	/** When it returns no completion of the QP's is or will be reported here. */
-	void detach(CqUse &use);
-	/** The QP has completions to generate; call it with no lock of the QP held. */
-	void generated(CqUse &use);
+	/** Held by poll(), and by a QP that adds flushed queues. */
+	SpinLock &lock() { return lock_; }
+	/** From now on poll() takes completions from @queue as well; the lock is held. */
+	void add_flushed(FlushedQueue &queue);
+	/** Tell the consumer, if it waits for it, that flushed completions are there. No lock held. */
+	void wake() { on_completion_event(); }
+	/** Drop what the ring holds of a QP that is going away. Takes the lock. */
+	void forget(u32 qp);
 
-	/** Up to @count completions to @wc; returns how many. */
+	/** Up to @count completions to @wc; returns how many. Any context, as the rest. */
 	int poll(int count, shim_wc *wc);
 	/**
 	 * Ask for an event, SHIM_CQ_* flags.
@@ -115,16 +93,13 @@ private:
 	u32 read_threshold() const;
 
 	struct Entry {
-		hw::Cqe *cqe, *extended;
+		hw::Cqe *cqe, *extended; /**< the second is null if there is none */
 	};
-	bool peek(Entry &entry) const;
-	void consume(const Entry &entry);
-	bool complete(const Entry &entry, shim_wc &wc);
-	int poll_generated(int count, shim_wc *wc);
-	Qp *find(u32 number, bool is_sq);
-	void forget_entries_of(u32 qp);
-
-	static constexpr u32 buckets = 16;
+	hw::Cqe &entry(u32 index) const { return ring_.as<hw::Cqe>()[index]; }
+	bool next(u32 &at, bool &lap, Entry &found) const;
+	Qp *user_of(const hw::Cqe &cqe) const;
+	int poll_flushed(int count, shim_wc *wc);
+	bool has_completions() const;
 
 	Device &device_;
 	Id id_;
@@ -142,11 +117,10 @@ private:
 	DmaBuffer ring_, shadow_;
 	SpinLock lock_;
 	u32 head_ = 0;
-	bool polarity_ = true;
+	bool lap_ = true; /**< valid bit of new entries */
 	Atomic<u32> armed_{not_armed};
 	u32 arm_sequence_ = 0;
-	List<CqUse> users_[buckets]; /**< by number of the QP */
-	List<CqUse> generated_;
+	List<FlushedQueue> flushed_;
 };
 
 inline Cq *from_c(irdma_cq *c)
