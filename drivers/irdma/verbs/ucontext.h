@@ -15,27 +15,32 @@ namespace irdma {
 
 enum class RingKind : u8 { qp, cq };
 
-/** A ring registration: the MR's. */
+/** Pages of a ring registration, 4 KiB each. The page of a QP's shadow area follows its queues. */
+struct RingPages {
+	u32 sq = 0, rq = 0, cq = 0;
+};
+
+/** A ring registration: a member of the MR, which lists it. */
 struct Ring {
 	RingKind kind = RingKind::qp;
 	u64 va = 0; /**< in the process, page aligned */
-	/* 4 KiB each; the page of a QP's shadow area follows its queues. */
-	u32 sq_pages = 0, rq_pages = 0, cq_pages = 0;
+	RingPages pages;
 	UserMemoryRef memory;
 	ListNode<Ring> node{this};
 };
 
 /** A ring as the QP or CQ that uses it sees it; its share keeps the pages pinned. */
 struct QpRing {
-	cmd::QueueMemory sq, rq; /**< virtual_map is the same for both */
-	u64 shadow;		 /**< bus address of the shadow area */
-	u32 sq_bytes, rq_bytes;
+	cmd::QueueMemory sq = {}, rq = {}; /**< virtual_map is the same for both */
+	u64 shadow = 0;			   /**< bus address of the shadow area */
+	u32 sq_bytes = 0, rq_bytes = 0;
 	UserMemoryRef memory;
 };
 
 struct CqRing {
-	cmd::QueueMemory queue;
-	u32 bytes;
+	cmd::QueueMemory queue = {};
+	u64 first_page = 0; /**< bus address */
+	u32 bytes = 0;
 	UserMemoryRef memory;
 };
 
@@ -64,7 +69,7 @@ public:
 	Result<CqRing> take_cq_ring(u64 va);
 
 private:
-	UserMemoryRef take(RingKind kind, u64 va, Ring &what);
+	UserMemoryRef take(RingKind kind, u64 va, RingPages &pages);
 
 	const bool raw_attributes_;
 	SpinLock lock_;

@@ -95,6 +95,8 @@ public:
 	bool one_run(u64 first, u64 count) const;
 
 private:
+	static constexpr u64 max_list = 262144; /**< PBLEs that can be adjacent */
+
 	friend class UserMemoryRef;
 	friend class BuriedMemory;
 	Status list_pages();
