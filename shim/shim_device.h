@@ -35,6 +35,12 @@ struct shim_vector {
  * @workqueue: runs struct shim_work
  * @limited: rate of shim_log_limited()
  * @registered: ib_register_device() has succeeded
+ * @notify: this device's part of shim/notify.c
+ * @notify.list: in the list of devices that are told of changes
+ * @notify.lock: guards @notify.changes
+ * @notify.changes: addresses and neighbours, oldest first, for @notify.work
+ * @notify.work: hands them to the C++, which may sleep
+ * @notify.port_active: state last told to ib_core's consumers
  */
 struct shim_device {
 	struct ib_device ibdev;
@@ -52,6 +58,13 @@ struct shim_device {
 	struct workqueue_struct *workqueue;
 	struct ratelimit_state limited;
 	bool registered;
+	struct {
+		struct list_head list;
+		spinlock_t lock; /* guards changes */
+		struct list_head changes;
+		struct work_struct work;
+		int port_active;
+	} notify;
 };
 
 static inline struct shim_device *to_shim(struct ib_device *ibdev)
@@ -63,10 +76,18 @@ static inline struct shim_device *to_shim(struct ib_device *ibdev)
 int shim_ib_register(struct shim_device *dev);
 void shim_ib_unregister(struct shim_device *dev);
 
+/* shim/ice_link.c */
+int shim_link_init(struct shim_device *dev, struct auxiliary_device *adev, struct ice_pf *pf);
+struct shim_device *shim_device_of(struct ice_pf *pf);
+
 /* shim/notify.c: netdev, address and neighbour notifiers of all devices */
 int shim_notify_init(void);
 void shim_notify_exit(void);
-/* shim/module.c: call @use for each device that is up, with the list's lock held; may sleep */
-void shim_for_each_device(void (*use)(struct shim_device *dev, void *arg), void *arg);
+/* From now on changes reach @dev->irdma; those that are there have when it returns. May sleep. */
+void shim_notify_start(struct shim_device *dev);
+/* When it returns none reaches it any more. May sleep. */
+void shim_notify_stop(struct shim_device *dev);
+/* Tell ib_core's consumers of the port's state, if it is another than last time. */
+void shim_notify_port(struct shim_device *dev);
 
 #endif

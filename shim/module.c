@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module: it binds to the RDMA functions that ice offers on the auxiliary
+ * bus, brings each up, and hands ice's events on.
+ *
+ * A reset of the NIC needs nothing of its own: ice removes the auxiliary
+ * device before it, and offers it anew after.
+ */
+#include <linux/module.h>
+#include <linux/net/intel/iidc.h>
+
+#include "compat.h"
+#include "shim_device.h"
+
+/* What needs no device: memory and the link to ice. */
+static int prepare(struct shim_device *dev, struct auxiliary_device *adev)
+{
+	struct iidc_auxiliary_dev *iidc = container_of(adev, struct iidc_auxiliary_dev, adev);
+	int err = shim_link_init(dev, adev, iidc->pf);
+
+	if (err)
+		return err;
+	ratelimit_state_init(&dev->limited, 5 * HZ, 10);
+	dev->vector = kcalloc(dev->vectors, sizeof(*dev->vector), GFP_KERNEL);
+	if (!dev->vector)
+		return -ENOMEM;
+	dev->workqueue = alloc_workqueue("irdma-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+					 pci_name(dev->pdev));
+	return dev->workqueue ? 0 : -ENOMEM;
+}
+
+static void release(struct shim_device *dev)
+{
+	if (dev->workqueue)
+		destroy_workqueue(dev->workqueue);
+	kfree(dev->vector);
+	ib_dealloc_device(&dev->ibdev);
+}
+
+static int bring_up(struct shim_device *dev)
+{
+	int err = irdma_device_start(dev, &dev->irdma);
+
+	if (err)
+		return err;
+	shim_notify_start(dev);
+	err = shim_ib_register(dev);
+	if (err)
+		goto no_ibdev;
+	dev->registered = true;
+	irdma_device_registered(dev->irdma);
+	err = shim_vsi_filter(dev, true);
+	if (err)
+		goto no_filter;
+	shim_notify_port(dev);
+	return 0;
+
+no_filter:
+	dev->registered = false;
+	shim_ib_unregister(dev);
+no_ibdev:
+	shim_notify_stop(dev);
+	irdma_device_stop(dev->irdma);
+	return err;
+}
+
+static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
+{
+	struct shim_device *dev = ib_alloc_device(shim_device, ibdev);
+	int err;
+
+	if (!dev)
+		return -ENOMEM;
+	err = prepare(dev, adev);
+	if (!err)
+		err = bring_up(dev);
+	if (err) {
+		release(dev);
+		return err;
+	}
+	auxiliary_set_drvdata(adev, dev);
+	return 0;
+}
+
+static void remove(struct auxiliary_device *adev)
+{
+	struct shim_device *dev = auxiliary_get_drvdata(adev);
+
+	irdma_device_removing(dev->irdma);
+	shim_vsi_filter(dev, false);
+	dev->registered = false;
+	shim_ib_unregister(dev);
+	shim_notify_stop(dev);
+	irdma_device_stop(dev->irdma);
+	release(dev);
+}
+
+/* Called by ice with the device's lock held, which keeps it from being removed. May sleep. */
+static void event_handler(struct ice_pf *pf, struct iidc_event *event)
+{
+	struct shim_device *dev = shim_device_of(pf);
+
+	if (!dev)
+		return;
+	if (test_bit(IIDC_EVENT_AFTER_MTU_CHANGE, event->type))
+		irdma_mtu_changed(dev->irdma, dev->netdev->mtu);
+	if (test_bit(IIDC_EVENT_BEFORE_TC_CHANGE, event->type))
+		irdma_before_tc_change(dev->irdma);
+	if (test_bit(IIDC_EVENT_AFTER_TC_CHANGE, event->type))
+		irdma_after_tc_change(dev->irdma);
+	if (test_bit(IIDC_EVENT_CRIT_ERR, event->type))
+		irdma_critical_error(dev->irdma, event->reg);
+}
+
+static const struct auxiliary_device_id id_table[] = {
+	{ .name = "ice.roce" },
+	{ .name = "ice.iwarp" }, /* to say why it is not served */
+	{}
+};
+MODULE_DEVICE_TABLE(auxiliary, id_table);
+
+static struct iidc_auxiliary_drv driver = {
+	.adrv = {
+		.id_table = id_table,
+		.probe = probe,
+		.remove = remove,
+	},
+	.event_handler = event_handler,
+};
+
+static int __init irdma_init(void)
+{
+	int err = shim_notify_init();
+
+	if (err)
+		return err;
+	err = auxiliary_driver_register(&driver.adrv);
+	if (err)
+		shim_notify_exit();
+	return err;
+}
+module_init(irdma_init);
+
+static void __exit irdma_exit(void)
+{
+	auxiliary_driver_unregister(&driver.adrv);
+	shim_notify_exit();
+}
+module_exit(irdma_exit);
+
+MODULE_DESCRIPTION("RoCEv2 driver for the Intel E810");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What changes in the network stack and concerns a device: its netdev's state,
+ * own addresses (also of VLAN devices above it), and neighbours.
+ *
+ * Some of the kernel's notifier chains are atomic, and what the C++ side makes
+ * of a change may sleep. So address and neighbour changes are noted in the
+ * device's list, in order, and a work item hands them over.
+ */
+#include <linux/inetdevice.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/netevent.h>
+#include <net/neighbour.h>
+#include <rdma/ib_addr.h>
+
+#include "shim_device.h"
+
+/* Devices that are up; read under RCU, changed under the lock. */
+static LIST_HEAD(devices);
+static DEFINE_SPINLOCK(devices_lock);
+
+enum change_kind {
+	OWN_ADDRESS,
+	NEIGHBOUR,
+};
+
+/* One change, waiting for the work item. */
+struct change {
+	struct list_head list;
+	enum change_kind kind;
+	u32 ip[4];
+	bool ipv4;
+	bool present;
+	u8 mac[ETH_ALEN];
+};
+
+static void hand_over(struct work_struct *work)
+{
+	struct shim_device *dev = container_of(work, struct shim_device, notify.work);
+	struct change *change, *next;
+	LIST_HEAD(changes);
+
+	spin_lock_bh(&dev->notify.lock);
+	list_splice_init(&dev->notify.changes, &changes);
+	spin_unlock_bh(&dev->notify.lock);
+
+	list_for_each_entry_safe(change, next, &changes, list) {
+		if (change->kind == OWN_ADDRESS)
+			irdma_own_address(dev->irdma, change->ip, change->ipv4, change->present);
+		else
+			irdma_neighbour(dev->irdma, change->ip, change->ipv4, change->mac,
+					change->present);
+		kfree(change);
+	}
+}
+
+/* @ip: one word (IPv4) or four, big endian. Any context. */
+static void note(struct shim_device *dev, enum change_kind kind, const __be32 *ip, bool ipv4,
+		 const u8 *mac, bool present)
+{
+	struct change *change = kzalloc(sizeof(*change), GFP_ATOMIC);
+	int i;
+
+	if (!change) {
+		shim_log_limited(dev, SHIM_WARN,
+				 "no memory to follow a change of an address or neighbour");
+		return;
+	}
+	change->kind = kind;
+	change->ipv4 = ipv4;
+	change->present = present;
+	if (ipv4)
+		change->ip[3] = be32_to_cpu(ip[0]);
+	else
+		for (i = 0; i < 4; i++)
+			change->ip[i] = be32_to_cpu(ip[i]);
+	if (mac)
+		ether_addr_copy(change->mac, mac);
+
+	spin_lock_bh(&dev->notify.lock);
+	list_add_tail(&change->list, &dev->notify.changes);
+	spin_unlock_bh(&dev->notify.lock);
+	queue_work(dev->workqueue, &dev->notify.work);
+}
+
+/* Whether @netdev is the device's own, or a VLAN on it. */
+static bool is_of(struct shim_device *dev, struct net_device *netdev)
+{
+	return netdev == dev->netdev || rdma_vlan_dev_real_dev(netdev) == dev->netdev;
+}
+
+/* The device that @netdev belongs to, or NULL. Under RCU. */
+static struct shim_device *device_of(struct net_device *netdev)
+{
+	struct shim_device *dev;
+
+	list_for_each_entry_rcu(dev, &devices, notify.list)
+		if (is_of(dev, netdev))
+			return dev;
+	return NULL;
+}
+
+static void note_address(struct net_device *netdev, const __be32 *ip, bool ipv4, bool present)
+{
+	struct shim_device *dev;
+
+	rcu_read_lock();
+	dev = device_of(netdev);
+	if (dev)
+		note(dev, OWN_ADDRESS, ip, ipv4, NULL, present);
+	rcu_read_unlock();
+}
+
+static int inetaddr_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct in_ifaddr *ifa = ptr;
+
+	if (event == NETDEV_UP || event == NETDEV_DOWN)
+		note_address(ifa->ifa_dev->dev, &ifa->ifa_local, true, event == NETDEV_UP);
+	return NOTIFY_DONE;
+}
+
+static int inet6addr_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct inet6_ifaddr *ifa = ptr;
+
+	if (event == NETDEV_UP || event == NETDEV_DOWN)
+		note_address(ifa->idev->dev, ifa->addr.s6_addr32, false, event == NETDEV_UP);
+	return NOTIFY_DONE;
+}
+
+static int netevent_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct neighbour *neigh = ptr;
+	struct shim_device *dev;
+	u8 mac[ETH_ALEN];
+	bool valid;
+
+	if (event != NETEVENT_NEIGH_UPDATE)
+		return NOTIFY_DONE;
+
+	rcu_read_lock();
+	dev = device_of(neigh->dev);
+	if (dev && (neigh->tbl->family == AF_INET || neigh->tbl->family == AF_INET6)) {
+		valid = READ_ONCE(neigh->nud_state) & NUD_VALID;
+		neigh_ha_snapshot(mac, neigh, neigh->dev);
+		note(dev, NEIGHBOUR, (const __be32 *)neigh->primary_key,
+		     neigh->tbl->family == AF_INET, mac, valid);
+	}
+	rcu_read_unlock();
+	return NOTIFY_DONE;
+}
+
+/* Note the addresses that @dev has. Under RCU. */
+static void note_all_addresses(struct shim_device *dev)
+{
+	const struct in_ifaddr *ifa;
+	struct inet6_ifaddr *ifa6;
+	struct net_device *netdev;
+	struct in_device *in_dev;
+	struct inet6_dev *idev;
+
+	for_each_netdev_rcu(dev_net(dev->netdev), netdev) {
+		if (!is_of(dev, netdev) || !(READ_ONCE(netdev->flags) & IFF_UP))
+			continue;
+		in_dev = __in_dev_get_rcu(netdev);
+		if (in_dev)
+			in_dev_for_each_ifa_rcu(ifa, in_dev)
+				note(dev, OWN_ADDRESS, &ifa->ifa_local, true, NULL, true);
+		idev = __in6_dev_get(netdev);
+		if (!idev)
+			continue;
+		read_lock_bh(&idev->lock);
+		list_for_each_entry(ifa6, &idev->addr_list, if_list)
+			note(dev, OWN_ADDRESS, ifa6->addr.s6_addr32, false, NULL, true);
+		read_unlock_bh(&idev->lock);
+	}
+}
+
+static int netdevice_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(ptr);
+	struct shim_device *dev;
+
+	rcu_read_lock();
+	dev = device_of(netdev);
+	if (dev && netdev == dev->netdev) {
+		switch (event) {
+		case NETDEV_UP:
+		case NETDEV_DOWN:
+		case NETDEV_CHANGE:
+			shim_notify_port(dev);
+			break;
+		case NETDEV_CHANGEADDR: /* own entries hold the netdev's MAC */
+			note_all_addresses(dev);
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return NOTIFY_DONE;
+}
+
+/**
+ * shim_notify_port() - tell ib_core's consumers of the port's state, if it has changed
+ * @dev: the device; nothing happens before it is registered
+ *
+ * MTU changes need no notifier: ice has an event for them.
+ *
+ * Context: Any.
+ */
+void shim_notify_port(struct shim_device *dev)
+{
+	int active = netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
+
+	if (dev->registered && xchg(&dev->notify.port_active, active) != active)
+		shim_port_event(dev, active);
+}
+
+/**
+ * shim_notify_start() - let changes reach a device
+ * @dev: the device, whose C++ side is up
+ *
+ * Context: May sleep. When it returns the addresses that were there have been handed over.
+ */
+void shim_notify_start(struct shim_device *dev)
+{
+	INIT_LIST_HEAD(&dev->notify.changes);
+	spin_lock_init(&dev->notify.lock);
+	INIT_WORK(&dev->notify.work, hand_over);
+
+	spin_lock(&devices_lock);
+	list_add_tail_rcu(&dev->notify.list, &devices);
+	spin_unlock(&devices_lock);
+
+	rcu_read_lock();
+	note_all_addresses(dev);
+	rcu_read_unlock();
+	flush_work(&dev->notify.work);
+}
+
+/**
+ * shim_notify_stop() - keep changes from a device
+ * @dev: the device
+ *
+ * Context: May sleep. When it returns none is handed over any more.
+ */
+void shim_notify_stop(struct shim_device *dev)
+{
+	struct change *change, *next;
+
+	spin_lock(&devices_lock);
+	list_del_rcu(&dev->notify.list);
+	spin_unlock(&devices_lock);
+	synchronize_rcu();
+
+	cancel_work_sync(&dev->notify.work);
+	list_for_each_entry_safe(change, next, &dev->notify.changes, list)
+		kfree(change);
+}
+
+static struct notifier_block inetaddr_nb = { .notifier_call = inetaddr_event };
+static struct notifier_block inet6addr_nb = { .notifier_call = inet6addr_event };
+static struct notifier_block netevent_nb = { .notifier_call = netevent_event };
+static struct notifier_block netdevice_nb = { .notifier_call = netdevice_event };
+
+/**
+ * shim_notify_init() - register the notifiers of all devices
+ *
+ * Return: 0 or a negative errno.
+ */
+int shim_notify_init(void)
+{
+	int err = register_inetaddr_notifier(&inetaddr_nb);
+
+	if (err)
+		return err;
+	err = register_inet6addr_notifier(&inet6addr_nb);
+	if (err)
+		goto no_inet6addr;
+	err = register_netevent_notifier(&netevent_nb);
+	if (err)
+		goto no_netevent;
+	err = register_netdevice_notifier(&netdevice_nb);
+	if (err)
+		goto no_netdevice;
+	return 0;
+
+no_netdevice:
+	unregister_netevent_notifier(&netevent_nb);
+no_netevent:
+	unregister_inet6addr_notifier(&inet6addr_nb);
+no_inet6addr:
+	unregister_inetaddr_notifier(&inetaddr_nb);
+	return err;
+}
+
+/**
+ * shim_notify_exit() - unregister them; no device is left
+ */
+void shim_notify_exit(void)
+{
+	unregister_netdevice_notifier(&netdevice_nb);
+	unregister_netevent_notifier(&netevent_nb);
+	unregister_inet6addr_notifier(&inet6addr_nb);
+	unregister_inetaddr_notifier(&inetaddr_nb);
+}
