@@ -177,11 +177,15 @@ CqpResult QueuePairs::modify(const hw::CqpWqe &wqe)
 		return CqpResult::fail(refusal::bad_parameter);
 
 	bool starts = next == hw::QpState::rts && found->state != hw::QpState::rts;
+	bool drains = next == hw::QpState::sqd && found->state != hw::QpState::sqd;
 
 	found->context = merged(*found, next, wqe, given);
 	found->state = next;
 	if (starts)
 		doorbell(found->id);
+	/* The host waits for the send queue to be drained. Nothing of it is under way. */
+	if (drains)
+		report(*found, hw::AeCode::qp_suspend_complete, hw::AeSource::none, 0);
 	return CqpResult::ok();
 }
 
