@@ -27,6 +27,11 @@
 
 #define PAGE 4096UL
 #define ARENA_PAGES 64
+/* Where in the arena the queues are. */
+#define CQ_PAGE 0UL
+#define CQ_PAGES 8
+#define SHADOW_PAGE 16UL
+#define QP_PAGE 32UL
 #define EXTRA_UDATA 32		/* bytes of driver data beyond what is known */
 #define MAX_ERRNO 134
 #define EX(command) ((command) | IB_USER_VERBS_CMD_FLAG_EXTENDED)
@@ -95,6 +100,7 @@ static void random_fill(void *buf, size_t len)
  * @fill: fill in a right request and right driver data
  * @undo: command that destroys what this one made, its handle being the first
  *	  word of the response; 0 = none
+ * @prepare: register the memory that a right request needs, or NULL
  */
 struct command {
 	const char *name;
@@ -105,6 +111,7 @@ struct command {
 	size_t out;
 	void (*fill)(void *core, void *udata);
 	uint32_t undo;
+	void (*prepare)(void);
 };
 
 /* Handles of the objects that the sweeps work on. */
@@ -128,41 +135,57 @@ static void fill_nothing(void *core, void *udata)
 	(void)udata;
 }
 
-static void fill_reg(void *core, void *udata, uint16_t type)
+static void fill_reg(void *core, void *udata, uint16_t type,
+		     unsigned long page, unsigned long pages)
 {
 	struct ib_uverbs_reg_mr *cmd = core;
 	struct irdma_mem_reg_req *req = udata;
 
-	cmd->start = cmd->hca_va = (uintptr_t)arena;
-	cmd->length = 8 * PAGE;
+	cmd->start = (uintptr_t)arena + page * PAGE;
+	cmd->hca_va = cmd->start;
+	cmd->length = pages * PAGE;
 	cmd->pd_handle = handle.pd;
 	cmd->access_flags = IBV_ACCESS_LOCAL_WRITE;
 	req->reg_type = type;
-	req->cq_pages = type == IRDMA_MEMREG_TYPE_CQ;
-	req->sq_pages = req->rq_pages = type == IRDMA_MEMREG_TYPE_QP;
 }
 
 static void fill_reg_mem(void *core, void *udata)
 {
-	fill_reg(core, udata, IRDMA_MEMREG_TYPE_MEM);
+	fill_reg(core, udata, IRDMA_MEMREG_TYPE_MEM, QP_PAGE, 8);
 }
 
+/* Send queue, receive queue and a page for the device to write into. */
 static void fill_reg_qp(void *core, void *udata)
 {
-	fill_reg(core, udata, IRDMA_MEMREG_TYPE_QP);
+	struct irdma_mem_reg_req *req = udata;
+
+	fill_reg(core, udata, IRDMA_MEMREG_TYPE_QP, QP_PAGE, 8);
+	req->sq_pages = 4;
+	req->rq_pages = 3;
 }
 
 static void fill_reg_cq(void *core, void *udata)
 {
-	fill_reg(core, udata, IRDMA_MEMREG_TYPE_CQ);
+	struct irdma_mem_reg_req *req = udata;
+
+	fill_reg(core, udata, IRDMA_MEMREG_TYPE_CQ, CQ_PAGE, CQ_PAGES);
+	req->cq_pages = CQ_PAGES;
+}
+
+static void fill_reg_shadow(void *core, void *udata)
+{
+	struct irdma_mem_reg_req *req = udata;
+
+	fill_reg(core, udata, IRDMA_MEMREG_TYPE_CQ, SHADOW_PAGE, 1);
+	req->cq_pages = 1;
 }
 
 static void fill_cq_udata(void *udata)
 {
 	struct irdma_create_cq_req *req = udata;
 
-	req->user_cq_buf = (uintptr_t)arena;
-	req->user_shadow_area = (uintptr_t)arena + PAGE;
+	req->user_cq_buf = (uintptr_t)arena + CQ_PAGE * PAGE;
+	req->user_shadow_area = (uintptr_t)arena + SHADOW_PAGE * PAGE;
 }
 
 static void fill_create_cq(void *core, void *udata)
@@ -190,7 +213,7 @@ static void fill_resize_cq(void *core, void *udata)
 
 	cmd->cq_handle = handle.cq;
 	cmd->cqe = 32;
-	req->user_cq_buffer = (uintptr_t)arena + 2 * PAGE;
+	req->user_cq_buffer = (uintptr_t)arena + CQ_PAGE * PAGE;
 }
 
 static void fill_create_qp(void *core, void *udata)
@@ -203,7 +226,7 @@ static void fill_create_qp(void *core, void *udata)
 	cmd->max_send_wr = cmd->max_recv_wr = 32;
 	cmd->max_send_sge = cmd->max_recv_sge = 1;
 	cmd->qp_type = IBV_QPT_RC;
-	req->user_wqe_bufs = (uintptr_t)arena;
+	req->user_wqe_bufs = (uintptr_t)arena + QP_PAGE * PAGE;
 	req->user_compl_ctx = 0x1234;
 }
 
@@ -248,12 +271,15 @@ static const struct command get_context = {
 	sizeof(struct ib_uverbs_get_context),
 	sizeof(struct ib_uverbs_get_context_resp),
 	sizeof(struct irdma_alloc_ucontext_req),
-	sizeof(struct irdma_alloc_ucontext_resp), fill_context, 0,
+	sizeof(struct irdma_alloc_ucontext_resp), fill_context, 0, NULL,
 };
 
+static void register_cq(void);
+static void register_qp(void);
+
 enum command_index {
-	ALLOC_PD, REG_MR_MEM, REG_MR_QP, REG_MR_CQ, CREATE_CQ, EX_CREATE_CQ,
-	RESIZE_CQ, CREATE_QP, MODIFY_QP, EX_MODIFY_QP, CREATE_AH,
+	ALLOC_PD, REG_MR_MEM, REG_MR_QP, REG_MR_CQ, REG_MR_SHADOW, CREATE_CQ,
+	EX_CREATE_CQ, RESIZE_CQ, CREATE_QP, MODIFY_QP, EX_MODIFY_QP, CREATE_AH,
 };
 
 static const struct command commands[] = {
@@ -261,57 +287,63 @@ static const struct command commands[] = {
 		sizeof(struct ib_uverbs_alloc_pd),
 		sizeof(struct ib_uverbs_alloc_pd_resp), 0,
 		sizeof(struct irdma_alloc_pd_resp), fill_nothing,
-		IB_USER_VERBS_CMD_DEALLOC_PD },
+		IB_USER_VERBS_CMD_DEALLOC_PD, NULL },
 	[REG_MR_MEM] = { "reg-mr", IB_USER_VERBS_CMD_REG_MR,
 		sizeof(struct ib_uverbs_reg_mr),
 		sizeof(struct ib_uverbs_reg_mr_resp),
 		sizeof(struct irdma_mem_reg_req), 0, fill_reg_mem,
-		IB_USER_VERBS_CMD_DEREG_MR },
+		IB_USER_VERBS_CMD_DEREG_MR, NULL },
 	[REG_MR_QP] = { "reg-mr of a QP", IB_USER_VERBS_CMD_REG_MR,
 		sizeof(struct ib_uverbs_reg_mr),
 		sizeof(struct ib_uverbs_reg_mr_resp),
 		sizeof(struct irdma_mem_reg_req), 0, fill_reg_qp,
-		IB_USER_VERBS_CMD_DEREG_MR },
+		IB_USER_VERBS_CMD_DEREG_MR, NULL },
+	[REG_MR_SHADOW] = { "reg-mr of a shadow", IB_USER_VERBS_CMD_REG_MR,
+		sizeof(struct ib_uverbs_reg_mr),
+		sizeof(struct ib_uverbs_reg_mr_resp),
+		sizeof(struct irdma_mem_reg_req), 0, fill_reg_shadow,
+		IB_USER_VERBS_CMD_DEREG_MR, NULL },
 	[REG_MR_CQ] = { "reg-mr of a CQ", IB_USER_VERBS_CMD_REG_MR,
 		sizeof(struct ib_uverbs_reg_mr),
 		sizeof(struct ib_uverbs_reg_mr_resp),
 		sizeof(struct irdma_mem_reg_req), 0, fill_reg_cq,
-		IB_USER_VERBS_CMD_DEREG_MR },
+		IB_USER_VERBS_CMD_DEREG_MR, NULL },
 	[CREATE_CQ] = { "create-cq", IB_USER_VERBS_CMD_CREATE_CQ,
 		sizeof(struct ib_uverbs_create_cq),
 		sizeof(struct ib_uverbs_create_cq_resp),
 		sizeof(struct irdma_create_cq_req),
 		sizeof(struct irdma_create_cq_resp), fill_create_cq,
-		IB_USER_VERBS_CMD_DESTROY_CQ },
+		IB_USER_VERBS_CMD_DESTROY_CQ, register_cq },
 	[EX_CREATE_CQ] = { "ex-create-cq", EX(IB_USER_VERBS_EX_CMD_CREATE_CQ),
 		sizeof(struct ib_uverbs_ex_create_cq),
 		sizeof(struct ib_uverbs_ex_create_cq_resp),
 		sizeof(struct irdma_create_cq_req),
 		sizeof(struct irdma_create_cq_resp), fill_ex_create_cq,
-		IB_USER_VERBS_CMD_DESTROY_CQ },
+		IB_USER_VERBS_CMD_DESTROY_CQ, register_cq },
 	[RESIZE_CQ] = { "resize-cq", IB_USER_VERBS_CMD_RESIZE_CQ,
 		sizeof(struct ib_uverbs_resize_cq),
 		sizeof(struct ib_uverbs_resize_cq_resp),
-		sizeof(struct irdma_resize_cq_req), 0, fill_resize_cq, 0 },
+		sizeof(struct irdma_resize_cq_req), 0, fill_resize_cq, 0,
+		register_cq },
 	[CREATE_QP] = { "create-qp", IB_USER_VERBS_CMD_CREATE_QP,
 		sizeof(struct ib_uverbs_create_qp),
 		sizeof(struct ib_uverbs_create_qp_resp),
 		sizeof(struct irdma_create_qp_req),
 		sizeof(struct irdma_create_qp_resp), fill_create_qp,
-		IB_USER_VERBS_CMD_DESTROY_QP },
+		IB_USER_VERBS_CMD_DESTROY_QP, register_qp },
 	[MODIFY_QP] = { "modify-qp", IB_USER_VERBS_CMD_MODIFY_QP,
 		sizeof(struct ib_uverbs_modify_qp), 0,
-		sizeof(struct irdma_modify_qp_req), 0, fill_modify_qp, 0 },
+		sizeof(struct irdma_modify_qp_req), 0, fill_modify_qp, 0, NULL },
 	[EX_MODIFY_QP] = { "ex-modify-qp", EX(IB_USER_VERBS_EX_CMD_MODIFY_QP),
 		sizeof(struct ib_uverbs_ex_modify_qp),
 		sizeof(struct ib_uverbs_ex_modify_qp_resp),
 		sizeof(struct irdma_modify_qp_req),
-		sizeof(struct irdma_modify_qp_resp), fill_ex_modify_qp, 0 },
+		sizeof(struct irdma_modify_qp_resp), fill_ex_modify_qp, 0, NULL },
 	[CREATE_AH] = { "create-ah", IB_USER_VERBS_CMD_CREATE_AH,
 		sizeof(struct ib_uverbs_create_ah),
 		sizeof(struct ib_uverbs_create_ah_resp), 0,
 		sizeof(struct irdma_create_ah_resp), fill_create_ah,
-		IB_USER_VERBS_CMD_DESTROY_AH },
+		IB_USER_VERBS_CMD_DESTROY_AH, NULL },
 };
 
 /* Send a command; lengths in bytes. Return: errno, 0 on success. */
@@ -371,6 +403,25 @@ static int send_command(const struct command *cmd, size_t in, size_t out,
 			out);
 }
 
+/* Send a right command; a driver may use what it registers only once. */
+static int send_right(enum command_index i)
+{
+	const struct command *cmd = &commands[i];
+
+	return send_command(cmd, cmd->in, cmd->out, CONTENT_RIGHT, false);
+}
+
+static void register_cq(void)
+{
+	send_right(REG_MR_CQ);
+	send_right(REG_MR_SHADOW);
+}
+
+static void register_qp(void)
+{
+	send_right(REG_MR_QP);
+}
+
 static void destroy(uint32_t number, uint32_t object)
 {
 	struct { uint64_t response; uint32_t handle; uint32_t reserved; } cq = {
@@ -411,18 +462,13 @@ static void set_up(void)
 	reopen();
 	send_command(&get_context, get_context.in, get_context.out,
 		     CONTENT_RIGHT, false);
-	if (!send_command(&commands[ALLOC_PD], 0, commands[ALLOC_PD].out,
-			  CONTENT_RIGHT, false))
+	if (!send_right(ALLOC_PD))
 		handle.pd = response[0];
-	send_command(&commands[REG_MR_CQ], commands[REG_MR_CQ].in, 0,
-		     CONTENT_RIGHT, false);
-	if (!send_command(&commands[CREATE_CQ], commands[CREATE_CQ].in,
-			  commands[CREATE_CQ].out, CONTENT_RIGHT, false))
+	register_cq();
+	if (!send_right(CREATE_CQ))
 		handle.cq = response[0];
-	send_command(&commands[REG_MR_QP], commands[REG_MR_QP].in, 0,
-		     CONTENT_RIGHT, false);
-	if (!send_command(&commands[CREATE_QP], commands[CREATE_QP].in,
-			  commands[CREATE_QP].out, CONTENT_RIGHT, false))
+	register_qp();
+	if (!send_right(CREATE_QP))
 		handle.qp = response[0];
 }
 
@@ -441,6 +487,8 @@ static void sweep_lengths(const struct command *cmd, bool fresh)
 			for (size_t out = 0; out <= out_max; out += unit) {
 				if (fresh)
 					reopen();
+				if (cmd->prepare && content == CONTENT_RIGHT)
+					cmd->prepare();
 				if (!send_command(cmd, in, out, content, false))
 					destroy(cmd->undo, response[0]);
 			}
@@ -460,7 +508,9 @@ static void random_commands(unsigned long n)
 			in = below((uint32_t)cmd->in + EXTRA_UDATA) / 8 * 8;
 		if (!below(4) && cmd->resp)
 			out = below((uint32_t)cmd->out + EXTRA_UDATA) / 8 * 8;
-		send_command(cmd, in, out, below(CONTENT_KINDS), below(4));
+		if (cmd->prepare && !below(4))
+			cmd->prepare();
+		send_command(cmd, in, out, below(CONTENT_KINDS), !below(2));
 		if (!below(3))
 			destroy(cmd->undo, below(32));
 	}

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #define MAX_ERRORS 5
+#define ANY 10000	/* stands for each error number */
 
 static struct vu_device dev;
 static bool verbose;
@@ -38,13 +39,14 @@ struct errors {
 
 #define ERRORS(...) ((struct errors){ { __VA_ARGS__, -1 } })
 #define REFUSED ERRORS(EINVAL)
+#define ANY_ERROR ERRORS(ANY)
 #define ALLOWED ERRORS(0)
 #define UNSUPPORTED ERRORS(EOPNOTSUPP, ENOSYS, EINVAL)
 
 static bool is_among(int err, const struct errors *want)
 {
 	for (int i = 0; i < MAX_ERRORS && want->of[i] >= 0; i++)
-		if (err == want->of[i])
+		if (err == want->of[i] || (err && want->of[i] == ANY))
 			return true;
 	return false;
 }
@@ -64,7 +66,8 @@ static void result(const char *what, int err, struct errors want,
 		return;
 	for (int i = 0; i < MAX_ERRORS && want.of[i] >= 0; i++) {
 		strncat(list, i ? " " : "", sizeof(list) - strlen(list) - 1);
-		strncat(list, vu_errno_name(want.of[i]),
+		strncat(list, want.of[i] == ANY ? "any error" :
+			vu_errno_name(want.of[i]),
 			sizeof(list) - strlen(list) - 1);
 	}
 	printf("%-4s %-58s %-12s want %s%s%s\n", ok ? "ok" : "FAIL", what,
@@ -431,7 +434,20 @@ static void test_values(void)
 
 /* ---- creation ---- */
 
-/* Try to create a queue pair that must be refused. */
+static bool granted(const struct ibv_qp_cap *got, const struct ibv_qp_cap *want)
+{
+	return got->max_send_wr >= want->max_send_wr &&
+	       got->max_recv_wr >= want->max_recv_wr &&
+	       got->max_send_sge >= want->max_send_sge &&
+	       got->max_recv_sge >= want->max_recv_sge &&
+	       got->max_inline_data >= want->max_inline_data;
+}
+
+/*
+ * Try to create a queue pair beyond the limits. A device may have more than it
+ * tells (UCX asks for 4096 receives where an E810 tells of 4063), but whatever
+ * it accepts, it has to grant in full.
+ */
 static void try_create_qp(const char *what, enum ibv_qp_type type,
 			  struct ibv_qp_cap cap, struct errors want)
 {
@@ -439,8 +455,10 @@ static void try_create_qp(const char *what, enum ibv_qp_type type,
 		.send_cq = cq, .recv_cq = cq, .cap = cap, .qp_type = type,
 	};
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	int err = qp ? 0 : errno;
 
-	result(what, qp ? 0 : errno, want, NULL);
+	result(what, err, qp && granted(&init.cap, &cap) ? ALLOWED : want,
+	       NULL);
 	if (qp)
 		ibv_destroy_qp(qp);
 }
@@ -503,7 +521,8 @@ static void test_create_cq(void)
 	try_create_cq("create CQ, vector above the last", 16,
 		      dev.ctx->num_comp_vectors);
 	try_create_cq("create CQ, vector -1", 16, -1);
-	result("resize CQ to 0", ibv_resize_cq(cq, 0), REFUSED, NULL);
+	/* A library may make the least possible size of it. */
+	result("resize CQ to 0", ibv_resize_cq(cq, 0), ERRORS(EINVAL, 0), NULL);
 	result("resize CQ above the limit",
 	       ibv_resize_cq(cq, dev.attr.max_cqe + 1), REFUSED, NULL);
 }
@@ -601,6 +620,7 @@ static void try_create_ah(const char *what, struct ibv_ah_attr attr,
 		ibv_destroy_ah(ah);
 }
 
+/* libirdma looks the source GID up itself; its error number says nothing. */
 static void test_create_ah(void)
 {
 	struct ibv_ah_attr good = RC_PLAN->steps[1].attr.ah_attr, bad;
@@ -608,16 +628,15 @@ static void test_create_ah(void)
 	try_create_ah("create AH, all right", good, ALLOWED);
 	bad = good;
 	bad.port_num = 0;
-	try_create_ah("create AH, port 0", bad, REFUSED);
+	try_create_ah("create AH, port 0", bad, ANY_ERROR);
 	bad.port_num = dev.attr.phys_port_cnt + 1;
-	try_create_ah("create AH, port above the last", bad, REFUSED);
+	try_create_ah("create AH, port above the last", bad, ANY_ERROR);
 	bad = good;
 	bad.is_global = 0;
-	try_create_ah("create AH without GRH", bad, REFUSED);
+	try_create_ah("create AH without GRH", bad, ANY_ERROR);
 	bad = good;
 	bad.grh.sgid_index = 255;
-	try_create_ah("create AH, source GID index 255", bad,
-		      ERRORS(EINVAL, ENODATA));
+	try_create_ah("create AH, source GID index 255", bad, ANY_ERROR);
 }
 
 static void test_multicast(void)
