@@ -27,6 +27,8 @@
 #define QPS 12
 #define MRS 12
 #define MR_AREA (2UL << 20)
+#define MR_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+		   IBV_ACCESS_REMOTE_READ)
 
 static struct options {
 	const char *device;
@@ -67,13 +69,22 @@ static void judge(struct worker *w, const char *what, int err, int allowed)
 	w->errors++;
 }
 
+/* Not every library sets errno each time; a stale one would mislead. */
+#define CREATE(w, what, object, call, allowed)				\
+	do {								\
+		errno = 0;						\
+		(object) = call;					\
+		judge(w, what, (object) ? 0 : errno ? errno : EIO,	\
+		      allowed);						\
+	} while (0)
+
 static void churn_pd(struct worker *w)
 {
 	uint32_t i = below(w, PDS);
 
 	if (!w->pd[i]) {
-		w->pd[i] = ibv_alloc_pd(w->dev->ctx);
-		judge(w, "ibv_alloc_pd", w->pd[i] ? 0 : errno, ENOMEM);
+		CREATE(w, "ibv_alloc_pd", w->pd[i], ibv_alloc_pd(w->dev->ctx),
+		       ENOMEM);
 	} else {
 		int err = ibv_dealloc_pd(w->pd[i]);
 
@@ -90,9 +101,9 @@ static void churn_cq(struct worker *w)
 	uint32_t i = below(w, CQS);
 
 	if (!w->cq[i]) {
-		w->cq[i] = ibv_create_cq(ctx, 1 + (int)below(w, 2000), NULL,
-					 NULL, (int)below(w, vectors));
-		judge(w, "ibv_create_cq", w->cq[i] ? 0 : errno, ENOMEM);
+		CREATE(w, "ibv_create_cq", w->cq[i],
+		       ibv_create_cq(ctx, 1 + (int)below(w, 2000), NULL, NULL,
+				     (int)below(w, vectors)), ENOMEM);
 	} else {
 		int err = ibv_destroy_cq(w->cq[i]);
 
@@ -116,10 +127,8 @@ static void churn_mr(struct worker *w)
 		return;
 	offset = below(w, MR_AREA / 2);
 	size = 1 + below(w, MR_AREA / 2);
-	w->mr[i] = ibv_reg_mr(pd, w->area + offset, size,
-			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			      IBV_ACCESS_REMOTE_READ);
-	judge(w, "ibv_reg_mr", w->mr[i] ? 0 : errno, ENOMEM);
+	CREATE(w, "ibv_reg_mr", w->mr[i],
+	       ibv_reg_mr(pd, w->area + offset, size, MR_ACCESS), ENOMEM);
 }
 
 static void create_qp(struct worker *w, uint32_t i)
@@ -137,9 +146,8 @@ static void create_qp(struct worker *w, uint32_t i)
 	init.qp_type = w->plan[i]->type;
 	if (!pd || !init.send_cq || !init.recv_cq)
 		return;
-	w->qp[i] = ibv_create_qp(pd, &init);
+	CREATE(w, "ibv_create_qp", w->qp[i], ibv_create_qp(pd, &init), ENOMEM);
 	w->state[i] = IBV_QPS_RESET;
-	judge(w, "ibv_create_qp", w->qp[i] ? 0 : errno, ENOMEM);
 }
 
 static void churn_qp(struct worker *w)
