@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The build and the sources: what must be refused, style, scripts."""
+
+import subprocess
+from pathlib import Path
+from typing import List
+
+from common import SCRIPTS, TOP
+from testing import test
+
+MAX_LINES = 1000
+CODE = {".c", ".h", ".cpp", ".py", ".sh"}
+
+
+def run(*command) -> None:
+    """Run a check; it prints what it finds."""
+    done = subprocess.run([str(word) for word in command], cwd=TOP)
+    assert done.returncode == 0, f"{command[0]}: status {done.returncode}"
+
+
+def sources() -> List[Path]:
+    """All files that are in git."""
+    names = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    return [TOP / name for name in names if (TOP / name).is_file()]
+
+
+def first_line(path: Path) -> str:
+    return path.read_text(errors="replace").partition("\n")[0]
+
+
+@test(needs=(), guests=0, timeout=400)
+def faults_are_refused(kernel: str) -> None:
+    run(TOP / "tests/build-checks/run", kernel)
+
+
+@test(needs=(), guests=0, kernels=None)
+def scripts_are_clean() -> None:
+    shell = [path for path in sources() if first_line(path).startswith("#!")
+             and first_line(path).endswith("sh")]
+    run("shellcheck", "-x", "-P", SCRIPTS, "-P", "SCRIPTDIR", *shell)
+    python = [path for path in sources() if path.suffix == ".py" or "python3" in first_line(path)]
+    for path in python:
+        compile(path.read_text(), str(path), "exec")
+
+
+@test(needs=(), guests=0, kernels=None)
+def sources_have_licence_and_size() -> None:
+    """An SPDX line in the first three lines of each file; none too long."""
+    wrong = []
+    for path in sources():
+        if path.name == "COPYING":
+            continue
+        lines = path.read_text(errors="replace").splitlines()
+        if not any("SPDX-License-Identifier: GPL-2.0" in line for line in lines[:3]):
+            wrong.append(f"{path.relative_to(TOP)}: no SPDX line")
+        if path.suffix in CODE and len(lines) > MAX_LINES:
+            wrong.append(f"{path.relative_to(TOP)}: {len(lines)} lines")
+    assert not wrong, "\n".join(wrong)
+
+
+@test(needs=(), guests=0, kernels=None)
+def format_is_kept() -> None:
+    run("make", "--no-print-directory", "format-check")
+
+
+@test(needs=(), guests=0, kernels=None)
+def unknown_kernel_is_refused() -> None:
+    """One clear line, and a status other than 0."""
+    done = subprocess.run([SCRIPTS / "fetch-kernel", "5.99"], capture_output=True, text=True)
+    assert done.returncode != 0 and done.stdout == "", done
+    assert done.stderr.count("\n") == 1 and "unknown kernel '5.99'" in done.stderr, done

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Our module on the model, beside stock ice."""
+
+import json
+import re
+from pathlib import Path
+from typing import List
+
+import image
+from common import BUILD
+from guest import Guest, Setup, Wire
+from testing import LOGS, guests, test
+
+PROFILES = ("generic", "ceph", "ucx-rc", "ucx-ud", "nccl")
+RELOADS = 20
+LEAK_KIB = 1024         # per-CPU lists and slabs keep this much back
+
+# One bring-up of the driver, and its end, in a guest without it.
+LOAD = """
+    for m in $(modinfo -F depends /host/irdma.ko | tr , ' '); do modprobe $m || exit 1; done
+    insmod /host/irdma.ko || exit 1
+    for i in $(seq 300); do
+        [ -n "$(ls /sys/class/infiniband)" ] && exit 0
+        sleep 0.1
+    done
+    exit 2
+"""
+
+
+def module_of(kernel: str) -> Path:
+    """Our module for a kernel."""
+    return BUILD / image.kernel(kernel).release / "irdma.ko"
+
+
+def interrupts(guest: Guest) -> int:
+    """Sum of the RDMA vectors' interrupts so far."""
+    return int(guest.run("irq-count").output)
+
+
+@test(needs=("images", "model", "modules", "programs"), timeout=240)
+def qp_bringup(kernel: str) -> None:
+    """Tools and queue pairs with each application's values; all of them given back."""
+    trace = LOGS / f"module.{kernel}.trace"
+    with Guest(Setup(kernel=kernel, driver="ours", trace=trace)) as guest:
+        guest.run("ibv_devices")
+        info = guest.run("ibv_devinfo -v").output
+        assert "PORT_ACTIVE" in info, info
+        before = interrupts(guest)
+        for profile in PROFILES:
+            print(guest.run(f"qp-bringup --sqd --reuse -p {profile}").output)
+        after = interrupts(guest)
+        assert after > before, f"{before} interrupts before, {after} after"
+        guest.run("rmmod irdma && modprobe -r ice")
+
+
+@test(needs=("images", "model", "modules", "programs"), guests=2, kernels=None, timeout=300)
+def qp_bringup_with_peer() -> None:
+    """As above, to another machine's address."""
+    with Wire() as wire, guests(
+            Guest(Setup(kernel="6.1", wire=wire, number=1), "one"),
+            Guest(Setup(kernel="6.12", wire=wire, number=2), "two")) as pair:
+        for guest in pair:
+            guest.run("ping -c 1 -W 20 $PEER_ADDRESS")
+            for profile in PROFILES:
+                print(guest.run(f"qp-bringup --peer $PEER_ADDRESS -p {profile}").output)
+
+
+@test(needs=("images", "model", "modules", "programs"), timeout=300)
+def refusals(kernel: str) -> None:
+    """What must be refused is, and leaves nothing behind."""
+    with Guest(Setup(kernel=kernel)) as guest:
+        print(guest.run("verbs-negative", timeout=200).output)
+        print(guest.run("uverbs-raw -n 2000", timeout=200).output)
+        print(guest.run("qp-bringup").output)
+
+
+@test(needs=("images", "model", "modules", "programs"), timeout=300)
+def killed_processes(kernel: str) -> None:
+    """Objects in random order, processes killed at any moment; then it still works."""
+    with Guest(Setup(kernel=kernel)) as guest:
+        print(guest.run("verbs-churn -k 20 -n 200", timeout=200).output)
+        print(guest.run("qp-bringup && rmmod irdma").output)
+
+
+def free_memory(guest: Guest) -> int:
+    """Free memory in KiB, without what the kernel could give back."""
+    return int(guest.run("sync; echo 3 >/proc/sys/vm/drop_caches; sleep 0.5; "
+                         "awk '/^MemFree/ { print $2 }' /proc/meminfo").output)
+
+
+@test(needs=("images", "model", "modules", "programs"), timeout=400)
+def reload(kernel: str) -> None:
+    """Loaded and removed many times: the same free memory."""
+    files = {"irdma.ko": module_of(kernel)}
+    with Guest(Setup(kernel=kernel, driver="none", files=files)) as guest:
+        cycle = f"( {LOAD} ) && rmmod irdma"
+        guest.run(cycle)
+        guest.run(cycle)
+        before = free_memory(guest)
+        for _ in range(RELOADS):
+            guest.run(cycle)
+        after = free_memory(guest)
+        print(f"free: {before} KiB, after {RELOADS} loads {after} KiB")
+        assert before - after < LEAK_KIB, f"{before - after} KiB are gone"
+        guest.run(f"( {LOAD} ) && qp-bringup")
+
+
+def commands_of_bringup(trace: Path) -> List[str]:
+    """The CQP commands of a bring-up up to the registered device, in order."""
+    events = [json.loads(line) for line in trace.read_text().splitlines()]
+    return [event["op"] for event in events if event["ev"] == "cqp"]
+
+
+def failures_one_by_one(steps: List[str]) -> str:
+    """Property fail: attempt i of a bring-up is refused at its i-th step.
+
+    The device counts how often it has met a step since power on, so for each
+    attempt the steps of the attempts before it are added up.
+    """
+    entries = []
+    for attempt, step in enumerate(steps):
+        count = sum(steps[:earlier + 1].count(step) for earlier in range(attempt + 1))
+        entries.append(f"{step}:{count}")
+    return ",".join(entries)
+
+
+@test(needs=("images", "model", "modules", "programs"), timeout=600)
+def failed_bringup(kernel: str) -> None:
+    """The device refuses each step of the bring-up in turn: all before it is undone."""
+    trace = LOGS / f"module-bringup.{kernel}.trace"
+    with Guest(Setup(kernel=kernel, trace=trace)):
+        pass
+    commands = commands_of_bringup(trace)
+    loaded = commands[:next((i for i, op in enumerate(commands) if op.startswith("destroy")),
+                            len(commands))]
+    steps = ["cqp-create", *loaded]
+    print("steps:", *steps)
+    setup = Setup(kernel=kernel, driver="none", files={"irdma.ko": module_of(kernel)},
+                  fail=failures_one_by_one(steps), allow=[r"irdma"])
+    with Guest(setup) as guest:
+        memory = []
+        for step in steps:
+            done = guest.run(LOAD.replace("seq 300", "seq 10"), check=False)
+            if done.status != 2:
+                raise guest.failure(f"bring-up with {step} refused: status {done.status}")
+            log = guest.run("dmesg | tail -3; rmmod irdma").output
+            print(f"{step}: {log}")
+            assert "irdma" in log, f"no message says that {step} failed"
+            memory.append(free_memory(guest))
+        print("free memory:", *memory)
+        assert memory[1] - memory[-1] < LEAK_KIB, "a failed bring-up leaks"
+        guest.run(f"( {LOAD} ) && qp-bringup && rmmod irdma")
+
+
+@test(needs=("images", "model", "modules"))
+def other_ice_is_refused(kernel: str) -> None:
+    """A module built for an ice of another layout is refused by insmod."""
+    module = module_of(kernel).read_bytes()
+    # __versions has the checksum of each symbol, 8 bytes before its name.
+    entry = re.search(rb".{8}ice_[a-z_]+\0{8}", module, re.DOTALL)
+    assert entry, "the module uses no function of ice"
+    other = LOGS / f"other-ice.{kernel}.ko"
+    other.write_bytes(module[:entry.start()] + bytes([module[entry.start()] ^ 1]) +
+                      module[entry.start() + 1:])
+    setup = Setup(kernel=kernel, driver="none", files={"irdma.ko": other},
+                  allow=["disagrees about version of symbol ice_", "Unknown symbol ice_"])
+    with Guest(setup) as guest:
+        done = guest.run(LOAD, check=False)
+        print(done.output)
+        assert done.status == 1 and "Invalid" in done.output, done
+        assert "disagrees about version of symbol ice_" in guest.kernel_log
