@@ -90,10 +90,12 @@ public:
 	/** May sleep. Whether it was completed within @ms milliseconds. */
 	bool wait_ms(u32 ms) { return shim_wait_ms(&c_, ms); }
 
+	/** Whether it was completed. Any context. */
+	bool try_wait() { return shim_try_wait(&c_); }
+
 private:
 	shim_completion c_;
 };
-
 
 /** A function run later in process context. Must be cancelled before it goes away. */
 class Work {

@@ -107,13 +107,14 @@ struct CreateCq {
 	u32 shadow_read_threshold;
 	u32 vsi;
 	bool check_overflow;
+	bool ceqe_mask = true; /**< all but the CCQ */
 
 	void encode(CqpWqe &w) const
 	{
 		w.set(hw::cqp_cq::cq, cq);
 		w.set(hw::cqp_cq::ceq, ceq);
 		w.set(hw::cqp_cq::ceq_valid, 1);
-		w.set(hw::cqp_cq::ceqe_mask, 1);
+		w.set(hw::cqp_cq::ceqe_mask, ceqe_mask);
 		w.set(hw::cqp_cq::size, entries);
 		w.set(hw::cqp_cq::context, context);
 		w.set(hw::cqp_cq::virtual_map, memory.virtual_map);
@@ -164,13 +165,14 @@ struct DestroyCq {
 	u64 context;
 	QueueMemory memory;
 	u64 shadow;
+	bool ceqe_mask = true; /**< as it was created */
 
 	void encode(CqpWqe &w) const
 	{
 		w.set(hw::cqp_cq::cq, cq);
 		w.set(hw::cqp_cq::ceq, ceq);
 		w.set(hw::cqp_cq::ceq_valid, 1);
-		w.set(hw::cqp_cq::ceqe_mask, 1);
+		w.set(hw::cqp_cq::ceqe_mask, ceqe_mask);
 		w.set(hw::cqp_cq::size, entries);
 		w.set(hw::cqp_cq::context, context);
 		w.set(hw::cqp_cq::virtual_map, memory.virtual_map);

@@ -9,13 +9,18 @@
  * up, so that a late answer never meets another command. Callers beyond the
  * ring's depth queue for a slot in order.
  *
- * Before the CCQ exists, and after it is gone, a command is waited for by the
- * CQPTAIL register. A command that is not answered within its deadline means
- * that the control QP has stopped: the device is declared dead, once, and all
- * callers, waiting or to come, get Error::no_device at once.
+ * How the end of a command is learnt:
+ *   - before the CCQ exists and after it is gone, by polling the CQPTAIL register;
+ *   - while the CCQ exists but CEQ 0 has no interrupt, by polling the CCQ;
+ *   - else by the interrupt of CEQ 0. A waiter half of whose time is gone looks
+ *     at the CCQ itself, once, in case that interrupt was lost.
  *
- * An entry of the CCQ is believed only if its index is that of a command in
- * flight.
+ * A command that is not answered within its deadline means that the control QP
+ * has stopped: the device is declared dead, once, and all callers, waiting or to
+ * come, get Error::no_device at once.
+ *
+ * An entry of the CCQ is believed only if it carries the control QP's cookie and
+ * its index is that of a command in flight.
  */
 #ifndef IRDMA_CQP_CQP_H
 #define IRDMA_CQP_CQP_H
@@ -31,12 +36,12 @@ class Device;
 
 /** How a command ended. */
 struct CqpOutcome {
-	Status status; /**< ok; no_device: no answer; else see cqp_error() */
+	Status status; /**< ok; no_device: no answer; else by the codes, see Cqp::run() */
 	u32 return_value;
 	u16 major, minor; /**< error codes of the device, 0 if ok */
 };
 
-/** Called with the outcome of a posted command, in interrupt context. */
+/** Called with the outcome of a posted command, in any context; must not sleep. */
 using CqpCallback = void (*)(void *arg, const CqpOutcome &outcome);
 
 class Cqp {
@@ -49,16 +54,26 @@ public:
 	/** Destroy it; all commands must have ended. May sleep. */
 	void destroy();
 
-	/** Create the CCQ, completing on CEQ 0; from then on commands complete through it. */
+	/** Create the CCQ, completing on CEQ 0; commands run by polling it. May sleep. */
 	Status create_ccq();
 	void destroy_ccq();
+
+	/** CEQ 0 has its interrupt: commands complete by it. */
+	void start_interrupts();
+	/** CEQ 0 is about to go; no command is in flight. */
+	void stop_interrupts();
+
+	/** Whether the engine still has a control QP: no after a reset, or off the bus. */
+	bool exists() const;
 
 	/**
 	 * Run a command and wait for its end. May sleep; hold no spinlock.
 	 *
 	 * Return: the device's return value; Error::no_device if the device is dead or was
 	 * declared dead; otherwise an error by the device's code, which has been logged with
-	 * the command's name.
+	 * the command's name: Error::busy for a wrong state, Error::no_entry for a flush with
+	 * nothing to flush, Error::no_memory for an object without memory behind it, else
+	 * Error::io.
 	 */
 	template <class Command> Result<u32> run(const Command &command)
 	{

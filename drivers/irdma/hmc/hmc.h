@@ -14,6 +14,10 @@ namespace irdma {
 
 class Device;
 
+namespace cmd {
+struct SdEntry;
+} // namespace cmd
+
 class Hmc {
 public:
 	explicit Hmc(Device &device);
@@ -23,9 +27,9 @@ public:
 	Status query();
 	/** Choose the counts, tell the device (COMMIT_FPM), check what it answers. May sleep. */
 	Status commit();
-	/** Back all objects but the PBLEs with segments. May sleep. */
+	/** Back all objects but the PBLEs with segments, and tell the device so. May sleep. */
 	Status allocate();
-	/** Take the segments away again. May sleep. */
+	/** Take the segments away from the device; their memory stays until the end. May sleep. */
 	void release();
 
 	/** Number of objects of a kind, as committed. */
@@ -38,13 +42,9 @@ public:
 	u64 backed_bytes() const { return backed_bytes_; }
 
 	/**
-	 * Back segment @sd with @memory (2 MiB), or clear it. For the PBLE pool. May sleep.
+	 * Memory of segment @sd, backed now if it is not yet. For the PBLE pool. May sleep.
 	 */
-	Status set_segment(u32 sd, const DmaBuffer &memory);
-	void clear_segment(u32 sd);
-
-	/** One past the last segment that this function may use. */
-	u32 segment_limit() const { return first_sd_ + max_sds_; }
+	Result<u8 *> back_segment(u32 sd);
 
 private:
 	struct Object {
@@ -52,14 +52,30 @@ private:
 		u32 bytes; /**< of one object; for free lists, of one entry */
 		u32 block; /**< objects per block, free lists only */
 		u64 base;
+
+		u64 size() const { return static_cast<u64>(count) * bytes; }
+		u64 end() const { return base + size(); }
 	};
+	struct Wish;
+	struct SdBatch;
+
+	Object &object(hw::HmcObject kind) { return object_[static_cast<u8>(kind)]; }
+	Status read_query(const hw::FpmBuffer &answer);
+	Status read_commit(const hw::FpmBuffer &answer);
+	void set_counts(const Wish &wish);
+	Status choose_counts();
+	u64 segments_needed() const;
+	u32 q1_count(u32 qps) const;
+	bool holds_static(u32 sd) const;
+	Status add_memory(u32 sd);
+	cmd::SdEntry set_entry(u32 sd) const;
 
 	Device &device_;
 	Object object_[hw::hmc_objects] = {};
 	u32 first_sd_ = 0, max_sds_ = 0, max_ceqs_ = 0;
 	u32 hash_multiplier_ = 0, timer_bucket_ = 0;
 	u64 backed_bytes_ = 0;
-	Array<DmaBuffer> segments_;
+	Array<DmaBuffer> segments_; /**< by number; empty ones are not backed */
 };
 
 } // namespace irdma

@@ -48,7 +48,7 @@ public:
 
 	/** After Hmc::allocate(). May sleep. */
 	Status create();
-	/** All runs must be back. May sleep. */
+	/** Runs that are not back by now are void. May sleep. */
 	void destroy();
 
 	/**
@@ -60,9 +60,11 @@ public:
 private:
 	friend class PbleRun;
 	void free(u32 first, u32 count);
+	Status grow();
 
 	Device &device_;
-	struct State; /* in pble.cpp */
+	struct Segment; /* in pble.cpp */
+	struct State;
 	Owner<State> state_;
 };
 

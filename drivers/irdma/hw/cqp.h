@@ -18,6 +18,7 @@ inline constexpr u32 cqp_ring_entries = 2048;
 inline constexpr u32 cqp_ring_align = 512;
 inline constexpr u32 cqp_context_align = 512;
 inline constexpr u32 ccq_entries = cqp_ring_entries + 1;
+inline constexpr u32 ccq_number = 0; /* the CCQ is the CQ of this number */
 
 /** Opcodes of the control QP. */
 enum class CqpOp : u8 {
@@ -108,6 +109,7 @@ inline constexpr Field fields[] = {
 static_assert(well_formed(fields, 8));
 inline constexpr u32 protocol_roce_only = 2;
 inline constexpr u32 major_version_gen2 = 1;
+inline constexpr u32 hmc_profile_default = 1;
 } // namespace cqp_context
 
 /* CREATE_QP, MODIFY_QP, DESTROY_QP. */
@@ -578,6 +580,10 @@ inline constexpr u16 stag_invalid = 0x0001;
 inline constexpr u16 suspend_pending = 0x0005;
 inline constexpr u16 invalid_state = 0x8002;
 inline constexpr u16 no_wqe_to_flush = 0x8006;
+inline constexpr u16 bad_close = 0x8007;
+inline constexpr u16 connection_closed = 0x8009;
+inline constexpr u16 reset_not_sent = 0x800a;
+inline constexpr u16 needs_reset = 0x8029;
 } // namespace cqp_error
 
 /*

@@ -103,6 +103,8 @@ static_assert(well_formed(fixed_fields, 22));
 
 /* The two halves of an object's word (the word is the object's own). */
 inline constexpr Field fpm_count{"count", 0, 31, 0};
+inline constexpr Field fpm_qp_count{"count", 0, 18, 0}; /* of QPs */
+inline constexpr Field fpm_cq_count{"count", 0, 19, 0}; /* of CQs */
 inline constexpr Field fpm_size{"size", 0, 63, 32}; /* QUERY_FPM: see HmcObjectInfo::Size */
 inline constexpr Field fpm_base{"base", 0, 63, 32}; /* COMMIT_FPM: in units of 512 bytes */
 
