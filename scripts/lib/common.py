@@ -10,6 +10,8 @@ import fcntl
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Iterator
 
@@ -17,6 +19,7 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 SCRIPTS = TOP / "scripts"
 KERNELS = ("6.1", "6.12")
+TAIL = 40               # lines of a log that are shown when something fails
 
 
 class Trouble(Exception):
@@ -52,6 +55,38 @@ def run_main(main) -> None:
         sys.exit(130)
 
 
+class Step:
+    """Say on stdout what is being done, and after five seconds for how long already.
+
+    A context; end() ends the telling before the context ends.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ended = threading.Event()
+        self._teller = threading.Thread(target=self._tell, daemon=True)
+
+    def _tell(self) -> None:
+        began = time.monotonic()
+        pause = 5
+        while not self._ended.wait(pause):
+            pause = 15
+            print(f"    {self._text}: {time.monotonic() - began:.0f} s", flush=True)
+
+    def end(self) -> None:
+        """No more lines."""
+        self._ended.set()
+        self._teller.join()
+
+    def __enter__(self) -> "Step":
+        print(f"{self._text} ...", flush=True)
+        self._teller.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.end()
+
+
 @contextlib.contextmanager
 def lock(name: str) -> Iterator[None]:
     """Hold the lock of that name (the same as lock() of common.sh)."""
@@ -71,6 +106,18 @@ def need(tool: str, package: str) -> None:
     path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     if not any(os.access(f"{folder}/{tool}", os.X_OK) for folder in path.split(":")):
         raise Trouble(f"{tool} is missing: install the package {package} (scripts/deps does)")
+
+
+def make(log: Path, *targets: str) -> None:
+    """Run make, its output into a log; Trouble shows the end of it if it fails."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w") as out:
+        done = subprocess.run(["make", "-C", str(TOP), f"-j{os.cpu_count()}", *targets],
+                              stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+    if done.returncode:
+        for line in log.read_text(errors="replace").splitlines()[-TAIL:]:
+            print(f"    {line}")
+        raise Trouble(f"make {' '.join(targets)} failed, see {log.relative_to(TOP)}")
 
 
 def ask(*command) -> str:

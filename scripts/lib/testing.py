@@ -22,14 +22,13 @@ import traceback
 from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Sequence
 
-from common import BUILD, KERNELS, TOP, Trouble
+from common import BUILD, KERNELS, TAIL, TOP, Trouble
 from guest import Guest, GuestFailure
 
 LOGS = BUILD / "check"
 SLOTS = 2               # guests at once: one a core
 SKIPPED = 77            # exit status of a skipped test's process
 STILL_RUNNING = 30      # seconds between lines that tell what is running
-TAIL = 40               # lines of a failed test's log that are shown
 
 
 class Skip(Exception):

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Makes what guests need, in order: used by check and demo before they boot any."""
+
+import subprocess
+from typing import Callable, Dict, Sequence
+
+import image
+from common import BUILD, SCRIPTS, Trouble, ask, make
+
+LOGS = BUILD / "logs"
+
+
+def deps() -> None:
+    """Install Debian packages that are missing."""
+    if subprocess.run([str(SCRIPTS / "deps")]).returncode:
+        raise Trouble()
+
+
+def _kernels(kernels: Sequence[str]) -> None:
+    for kernel in kernels:
+        ask(SCRIPTS / "fetch-kernel", kernel)
+
+
+def _images(kernels: Sequence[str]) -> None:
+    image.root_image()
+    for kernel in map(image.kernel, kernels):
+        image.module_image(kernel)
+        image.initramfs(kernel)
+
+
+def _programs(_kernels: Sequence[str]) -> None:
+    make(LOGS / "programs.log", "guest-programs")
+
+
+def _model(_kernels: Sequence[str]) -> None:
+    ask(SCRIPTS / "fetch-qemu-headers")
+    make(LOGS / "model.log", "model")
+    make(LOGS / "ddp.log", "ddp")
+
+
+def _modules(kernels: Sequence[str]) -> None:
+    for kernel in kernels:
+        make(LOGS / f"modules-{kernel}.log", "modules", f"KVER={kernel}")
+
+
+_ACTIONS: Dict[str, Callable[[Sequence[str]], None]] = {
+    "kernels": _kernels,        # Debian's packages, unpacked
+    "images": _images,          # what guests boot from
+    "programs": _programs,      # test programs of the guests
+    "model": _model,            # e810.so and ice.pkg
+    "modules": _modules,        # our irdma.ko
+}
+ORDER = tuple(_ACTIONS)
+
+
+def run(what: str, kernels: Sequence[str]) -> None:
+    """Make one of ORDER for these kernels; Trouble if it cannot be made."""
+    _ACTIONS[what](kernels)
