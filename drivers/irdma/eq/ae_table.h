@@ -20,9 +20,18 @@ enum class AeAction : u8 {
 	device_fatal, /**< the device needs a reset */
 };
 
+/** What the number in the event's entry is. */
+enum class AeObject : u8 {
+	by_source, /**< as aeqe::source says */
+	qp,
+	cq,
+	device, /**< nothing: it is about the function */
+};
+
 struct AeInfo {
 	hw::AeCode code;
 	AeAction action;
+	AeObject object;
 	hw::FlushCode sq_flush; /**< status of the request at fault, if the SQ's */
 	hw::FlushCode rq_flush; /**< the same for the RQ */
 	u8 qp_event;		/**< SHIM_EVENT_* handed to the QP's consumer */

@@ -3,8 +3,9 @@
  * Event queues: CEQs tell that a CQ has something, the AEQ tells what happened
  * to a QP or CQ.
  *
- * Each CEQ has a vector of its own; the AEQ has one too, or shares the first
- * when only one is lent. Entries name objects by number; a number is looked up
+ * Each CEQ has a vector of its own. The AEQ has one too if there are more vectors
+ * than CPUs; else it shares the first, since events of that kind are rare and
+ * each CPU is worth a CEQ. Entries name objects by number; a number is looked up
  * under the queue's lock, and an object that leaves takes the same lock, so an
  * entry of an object that is gone is dropped. What a handler does in interrupt
  * context is bounded: after a budget of entries the rest goes to a work item.
@@ -63,9 +64,17 @@ public:
 	void for_each_qp(void (*use)(void *arg, Qp &qp), void *arg);
 
 private:
+	struct Ceq; /* in event_queues.cpp */
+	struct Aeq;
+	struct CqSlot;
+	struct Vector;
+	struct State;
+
+	Status create_ceq(u32 number);
+	void destroy_ceq(u32 number);
+
 	Device &device_;
 	u32 ceq_count_ = 0;
-	struct State; /* in event_queues.cpp */
 	Owner<State> state_;
 };
 
