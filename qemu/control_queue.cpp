@@ -44,6 +44,7 @@ void ControlQueue::write_send_tail(uint32_t, uint32_t value)
 	uint32_t size = entries(layout_.send);
 	uint32_t end = value & index_mask;
 	uint32_t next = r.get(layout_.send[head]) & index_mask;
+	bool interrupt = false;
 
 	r.set(layout_.send[tail], end);
 	if (!size)	/* the driver clears the indexes before it enables the queue */
@@ -58,6 +59,7 @@ void ControlQueue::write_send_tail(uint32_t, uint32_t value)
 		auto desc = dev_.memory.load<ControlDescriptor>(addr);
 
 		if (desc) {
+			interrupt |= !(desc->flags & ControlDescriptor::flag_no_interrupt);
 			handler_(block_, *desc);
 			/* The command may have reset the queue: then nobody waits for an answer. */
 			if (!entries(layout_.send))
@@ -71,7 +73,8 @@ void ControlQueue::write_send_tail(uint32_t, uint32_t value)
 		next = next + 1 == size ? 0 : next + 1;
 		r.set(layout_.send[head], next);
 	}
-	dev_.interrupts.raise(cause_);
+	if (interrupt)
+		dev_.interrupts.raise(cause_);
 }
 
 void ControlQueue::post(uint16_t opcode, std::span<const uint8_t, 16> params,

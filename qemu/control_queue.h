@@ -37,6 +37,7 @@ struct ControlDescriptor {
 	static constexpr uint16_t flag_error = 1 << 2;
 	static constexpr uint16_t flag_read = 1 << 10;	/* the buffer holds data for the device */
 	static constexpr uint16_t flag_buffer = 1 << 12;
+	static constexpr uint16_t flag_no_interrupt = 1 << 13;	/* the driver polls */
 
 	uint64_t address() const
 	{

@@ -86,7 +86,9 @@ bool LanRx::load_context(uint32_t number, Queue &q) const
 	q.length = word[2] >> 25 | (word[3] & 0x3f) << 7;
 	q.buffer = (word[3] >> 6 & 0x7f) * 128;
 	q.most = word[5] >> 14 & 0x3fff;
-	return q.length && q.length <= most_descriptors && q.buffer && word[3] & 1u << 20;
+	/* Buffers may have been given before the queue is enabled. */
+	q.tail = dev_.registers.get(regs::QRX_TAIL + 4 * number) & index_mask;
+	return q.tail < q.length && q.length <= most_descriptors && q.buffer && word[3] & 1u << 20;
 }
 
 void LanRx::write_control(uint32_t number, uint32_t value)

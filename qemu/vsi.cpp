@@ -32,9 +32,9 @@ constexpr Section sections[] = {
 	{5, 20, 4},	/* egress priorities */
 	{6, 28, 50},	/* queue mapping */
 	{7, 78, 6},	/* queueing options */
-	{8, 84, 2},	/* outer priorities */
-	{11, 86, 10},	/* Flow Director */
-	{12, 96, 4},	/* PASID */
+	{8, 84, 4},	/* outer priorities */
+	{11, 90, 10},	/* Flow Director */
+	{12, 100, 4},	/* PASID */
 };
 
 /* Fields */

@@ -2,7 +2,7 @@
 /*
  * Virtual station interfaces: the switch's ports towards the host.
  *
- * A VSI is 124 bytes of properties that the driver sets in sections (AdminQ 0210, 0211), kept as they
+ * A VSI is 128 bytes of properties that the driver sets in sections (AdminQ 0210, 0211), kept as they
  * came and read through accessors. Switch and LAN receive ask them; the protocol engine asks pe_enabled().
  */
 #pragma once
@@ -18,7 +18,7 @@ namespace e810 {
 
 class Vsi {
 public:
-	static constexpr size_t props_size = 124;
+	static constexpr size_t props_size = 128;
 
 	/** Takes the sections of @p props that it marks valid. */
 	void update(Bytes props);
