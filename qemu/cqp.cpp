@@ -36,7 +36,7 @@ Cqp::Cqp(Rdma &rdma, Refusals &refusals) : rdma_(rdma), refusals_(refusals)
 uint32_t Cqp::read_tail(uint32_t)
 {
 	return static_cast<uint32_t>(hw::reg::cqptail_index.put(tail_) |
-				     hw::reg::cqptail_error.put(stopped_));
+				     hw::reg::cqptail_error.put(stopped_ || failed_));
 }
 
 /* Drivers clear the index before they create a CQP; a running one's is the device's. */
@@ -95,7 +95,7 @@ void Cqp::create(uint64_t context_address)
 		return refuse(refusal::bad_parameter);
 	next_ = tail_ = 0;
 	polarity_ = true;
-	stopped_ = false;
+	stopped_ = failed_ = false;
 	error_codes_ = 0;
 	status_done_ = true;
 	status_error_ = false;
@@ -136,7 +136,7 @@ void Cqp::reset()
 	ring_ = cookie_ = 0;
 	entries_ = next_ = tail_ = error_codes_ = 0;
 	polarity_ = true;
-	status_done_ = status_error_ = stopped_ = false;
+	status_done_ = status_error_ = stopped_ = failed_ = false;
 }
 
 void Cqp::stop(uint16_t minor)
@@ -213,6 +213,7 @@ void Cqp::complete(uint32_t index, uint64_t opcode, const CqpResult &result)
 		if (result.major || result.minor)
 			line.hex("major", result.major).hex("minor", result.minor);
 	}
+	failed_ = result.error;
 	if (result.error)
 		error_codes_ = static_cast<uint32_t>(hw::reg::cqperrcodes_major.put(result.major) |
 						     hw::reg::cqperrcodes_minor.put(result.minor));

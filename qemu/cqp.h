@@ -8,8 +8,9 @@
  *	CQPDB -> WQE at tail, valid bit of this lap? -> handler (cqp_commands.cpp)
  *	      -> PFPE_CQPTAIL moves -> entry in the CCQ, once that exists -> its CEQ event if armed
  *
- * A command is complete when the doorbell write returns. A WQE that cannot be read or has the wrong valid
- * bit stops the CQP: error bit in CQPTAIL, reason in PFPE_CQPERRCODES.
+ * A command is complete when the doorbell write returns. CQPTAIL also has an error bit, for the time when
+ * there is no CCQ: it tells how the last command ended, PFPE_CQPERRCODES tells why. A WQE that cannot be
+ * read or has the wrong valid bit stops the CQP for good, with the same bit.
  */
 #pragma once
 
@@ -69,6 +70,7 @@ private:
 	bool status_done_ = false;
 	bool status_error_ = false;
 	bool stopped_ = false;
+	bool failed_ = false;		/* the last command did */
 };
 
 } // namespace e810

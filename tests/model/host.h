@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A stand-in for QEMU below the device model: guest memory, interrupts, timers and deferred work, as
+ * glue.h asks for them. Implements the functions of glue.h; the test programs look at its state.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glue.h"
+
+struct e810_host {
+	static constexpr size_t memory_bytes = 64 << 20;
+
+	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_bytes);
+	std::vector<unsigned int> messages = std::vector<unsigned int>(E810_MAX_VECTORS);
+	std::string fail;		/* property "fail" */
+	std::string trace;		/* property "trace" */
+	uint64_t hole = UINT64_MAX;	/* this page of memory cannot be reached */
+	e810_device *device = nullptr;
+
+	/** Runs timers that have expired and deferred work, until there is none; at most a few rounds. */
+	void settle();
+};
+
+/** Virtual time in ns; a test moves it. */
+extern int64_t host_time;
