@@ -226,6 +226,8 @@ u64 shim_umem_best_page(struct shim_umem *umem, u64 sizes, u64 va);
 u64 shim_umem_pages(struct shim_umem *umem, u64 page_size);
 /* Write the bus addresses of the first @count pages to @list, little endian; returns how many. */
 u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, void *list);
+/* Copy @bytes from @offset on to @to; may sleep. 0 or an error. */
+int shim_umem_copy(struct shim_umem *umem, u64 offset, void *to, u64 bytes);
 
 /* ---- The RDMA core ---- */
 /* ib_modify_qp_is_ok(): states and mask as in driver.h. */

@@ -3,6 +3,11 @@
  * The device's ARP table: destination MAC by index, for QP contexts and
  * address handles. An entry is shared by all that send to one address, counted,
  * and follows the kernel's neighbour.
+ *
+ * An entry that nobody uses stays, and serves the next connection to that
+ * address without a command; the oldest of them makes way when the table is
+ * full. Commands of the control QP are begun in the order in which they are
+ * posted, so a command posted after MANAGE_ARP finds the entry in place.
  */
 #ifndef IRDMA_VERBS_ARP_H
 #define IRDMA_VERBS_ARP_H
@@ -16,14 +21,18 @@ namespace irdma {
 
 class ArpTable;
 class Device;
+struct ArpSlot;
 
-/** Owner of a share in an entry. */
+/** Owner of a share in an entry. Any context. */
 class ArpEntry {
 public:
 	ArpEntry() = default;
 	ArpEntry(ArpEntry &&other);
 	ArpEntry &operator=(ArpEntry &&other);
-	~ArpEntry();
+	~ArpEntry() { reset(); }
+
+	/** Give the share back. */
+	void reset();
 
 	explicit operator bool() const { return table_; }
 	/** For QP contexts and address handles. */
@@ -42,25 +51,32 @@ public:
 
 	/** Room for the HMC's number of entries. May sleep. */
 	Status create();
+	/** No share is left. */
 	void destroy();
 
 	/**
 	 * The entry of @ip with @mac, made or brought up to date if need be. May sleep if
 	 * @may_sleep; otherwise the command is posted and not waited for.
 	 *
-	 * Return: Error::no_space when the table is full, which is said once.
+	 * Return: Error::no_space when all entries are in use, which is said once; or the
+	 * command's error.
 	 */
 	Result<ArpEntry> get(const IpAddress &ip, u64 mac, bool may_sleep = true);
 
 	/** A neighbour has changed: bring its entry up to date, if there is one. Any context. */
 	void neighbour_changed(const IpAddress &ip, u64 mac);
 
+	/** An address of our own came or went: it has an entry as long as it is there. May sleep. */
+	void own_address(const IpAddress &ip, u64 mac, bool present);
+
 private:
 	friend class ArpEntry;
+	struct State; /* in arp.cpp */
 	void put(u16 index);
+	Status bring_up_to_date(u16 index, const ArpSlot &before, bool may_sleep);
+	Status write_entry(u16 index, u64 mac, bool may_sleep);
 
 	Device &device_;
-	struct State; /* in arp.cpp */
 	Owner<State> state_;
 };
 

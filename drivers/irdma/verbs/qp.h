@@ -6,12 +6,11 @@
  * through a plan (qp_plan.h) that is carried out step by step, and undone if a
  * step fails; irdma_qp_destroy() always succeeds. Asynchronous events of the
  * device arrive in interrupt context and are acted on by a work item
- * (qp_events.cpp).
+ * (qp_events.cpp). Posting and completing requests of the kernel: qp_post.cpp.
  *
- * Locks, outermost first: the gate of Qos (shared; a change of traffic classes
- * takes it whole), the QP's mutex, locks of QoS and ARP. The rings (work_queue.h)
- * have a lock each for those who post; whoever takes completions holds the lock
- * of the CQ.
+ * Locks, outermost first: a Qos::Use, the QP's mutex, locks of QoS and ARP. The
+ * rings (work_queue.h) have a lock each for those who post; whoever takes
+ * completions holds the lock of the CQ.
  *
  * Flush. In ERROR the device completes the oldest request of each queue with an
  * error; that entry stands for all. From then on a queue is in the list of
@@ -41,6 +40,7 @@
 #include "arp.h"
 #include "driver.h"
 #include "qp_plan.h"
+#include "qp_sizes.h"
 #include "ucontext.h"
 #include "work_queue.h"
 #include "work_request.h"
@@ -59,28 +59,28 @@ struct FlushedQueue {
 	Qp &qp;
 	const bool is_sq;
 	ListNode<FlushedQueue> node; /**< in the CQ's list, under the CQ's lock */
+	/** Why the oldest request failed; all others are just flushed. Under the CQ's lock. */
+	hw::FlushCode code = hw::FlushCode::general;
 };
 
 class Qp {
 public:
 	Qp(Device &device, const irdma_qp_params &params);
-	~Qp();
 
 	/** Make it, with the device and for event delivery. May sleep. */
 	Status create(irdma_qp_result &result);
 	/** Carry out a change, or leave everything as it was. May sleep. */
 	Status modify(const irdma_qp_change &change);
+	/** What was set. May sleep. */
 	void query(irdma_qp_state &state);
-	/** Take it from the device. May sleep. */
+	/** Take it from the device, also if create() has failed. May sleep. */
 	void destroy();
 
 	u32 number() const { return number_; }
 	bool user() const { return user_; }
 	/** Whether it is RC; otherwise it is UD or GSI. */
-	bool connected() const { return type_ == SHIM_QPT_RC; }
-	/** The ib_qp. */
-	void *ib() const { return ib_; }
-	/** Queue set of its traffic, for multicast groups. */
+	bool connected() const { return params_.type == SHIM_QPT_RC; }
+	/** Queue set of its traffic, for multicast groups. May sleep. */
 	u16 qs_handle() const { return placement_.qs_handle(); }
 	bool uses(const Cq &cq) const { return &cq == &send_cq_ || &cq == &recv_cq_; }
 
@@ -98,8 +98,9 @@ public:
 	/** The oldest outstanding request of a flushed queue as a completion; false: none left. */
 	bool take_flushed(bool sq, shim_wc &wc);
 	/** Whether a flushed queue has requests that are not yet completed. */
-	bool has_flushed(bool sq) const;
+	bool has_flushed(bool sq) const { return sq ? sq_.outstanding() : rq_.outstanding(); }
 
+	/** Post a chain; 0, or a negative errno with *bad the first that was not posted. */
 	int post_send(const shim_send_wr *wr, const shim_send_wr **bad);
 	int post_recv(const shim_recv_wr *wr, const shim_recv_wr **bad);
 
@@ -107,55 +108,75 @@ private:
 	friend class Qos;
 
 	/* qp.cpp */
-	Status allocate(irdma_qp_result &result);
+	Status allocate();
 	Status allocate_kernel_rings();
-	Status find_user_rings();
-	void first_context();
+	Status take_user_rings();
+	void write_first_context();
 	Status create_command();
 	Status destroy_command();
+	QpFacts facts_of(const irdma_qp_change &change);
+	bool user_rings_blank();
 	Status carry_out(QpPlan &plan);
-	Status run_commands(const QpPlan &plan);
-	Status modify_command(const QpPlan &plan);
+	Status prepare(const QpPlan &plan);
+	Status await_drained();
+	Status run_command(const QpPlan &plan);
+	void adopt(const QpPlan &plan);
+	void set_post_state(u32 state);
 	void flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code);
+	void set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code);
+	void mark_flushed(Cq &cq, FlushedQueue &queue);
 	void forget_work();
-	Status refuse(Status why, const QpRefusal &refusal, const irdma_qp_change &change);
+	void give_back(Status destroyed);
+	void say_refused(const QpRefusal &refusal, const irdma_qp_change &change, Status why);
 	hw::QpType hw_type() const { return connected() ? hw::QpType::rc : hw::QpType::ud; }
+	void ring_doorbell();
 
 	/* qp_events.cpp */
 	static void run_events(void *qp);
-	void handle_error_event();
-	void enter_error(const AsyncEvent &event);
+	void handle_error();
+	bool enter_error(const AsyncEvent &event);
+	void wake_flushed();
+	bool suspend();
+	void resume(u16 qs_handle, bool queue_set_ok);
+
+	/* qp_post.cpp */
+	Status post_request(const shim_send_wr &wr, bool flushed);
+	Status post_data(const shim_send_wr &wr, bool flushed);
+	Status post_fast_register(const shim_reg_wr &wr, bool flushed);
+	Status post_invalidate(const shim_send_wr &wr, bool flushed);
+	Status put(const SendEntry &entry, u64 header, const u64 (&words)[3], bool flushed);
+	u64 common_header(const shim_send_wr &wr) const;
+	bool complete_send(const hw::Cqe &cqe, shim_wc &wc);
+	bool complete_receive(const hw::Cqe &cqe, const hw::Cqe *extended, shim_wc &wc);
+	void fill(shim_wc &wc, const SendEntry &entry) const;
+	void fill(shim_wc &wc, const ReceiveEntry &entry) const;
 
 	Device &device_;
-	const u32 type_;
+	const irdma_qp_params params_;
 	const bool user_;
-	const bool signal_all_;
-	void *const ib_;
 	Pd &pd_;
 	Cq &send_cq_;
 	Cq &recv_cq_;
-	irdma_ucontext *const uctx_;
-	const irdma_qp_params params_;
 
-	Mutex mutex_{SHIM_MUTEX_QP};
 	u32 number_ = 0;
 	Id id_; /**< owner of the number; GSI has a fixed one */
-	irdma_qp_result cap_ = {};
-	irdma_qp_change attr_ = {};
-	hw::QpState hw_state_ = hw::QpState::invalid;
-	bool used_ = false; /**< was in use since the device's indexes were 0 */
+	QpSizes sizes_ = {};
 
+	/* What modifications change, under the mutex. */
+	Mutex mutex_{SHIM_MUTEX_QP};
+	irdma_qp_change attr_ = {};
+	hw::QpState hw_state_ = hw::QpState::invalid; /**< invalid: the device does not have it */
+	QosPlacement placement_;
+	ListNode<Qp> qos_node_{this};
+	ArpEntry arp_;
+
+	/* What the device reads. */
 	DmaBuffer context_memory_;
-	hw::QpContext *context_ = nullptr; /**< in context_memory_ */
-	DmaBuffer ring_memory_;		   /**< kernel: SQ, RQ, shadow area */
+	DmaBuffer ring_memory_; /**< kernel: SQ, RQ, shadow area */
 	QpRing user_rings_;
 	cmd::QueueMemory sq_memory_ = {}, rq_memory_ = {};
 	u64 shadow_bus_ = 0;
-
-	QosPlacement placement_;
-	ListNode<Qp> qos_node_{this};
-	bool suspended_ = false; /**< by a change of traffic classes; under the gate */
-	ArpEntry arp_;
+	hw::QpContext &context() { return *context_memory_.as<hw::QpContext>(); }
 
 	/* Rings of the kernel. */
 	SpinLock sq_lock_{SHIM_LOCK_QP_SQ};
@@ -168,12 +189,16 @@ private:
 
 	/* Events. */
 	Work work_{run_events, this};
-	Atomic<const AeInfo *> pending_error_{nullptr};
-	AsyncEvent error_event_ = {};
-	Atomic<bool> draining_{false};
-	Atomic<bool> drained_event_{false}; /**< tell the consumer */
-	Atomic<bool> wake_cqs_{false};	    /**< work was posted to a flushed queue */
+	bool listed_ = false; /**< in the tables that bring events and completions */
+	Atomic<u32> error_pending_{0};
+	AsyncEvent error_event_ = {}; /**< valid while error_pending_ */
+	Atomic<u32> draining_{0};     /**< between SQD and the event that it is reached */
+	Atomic<u32> notify_drained_{0};
+	Atomic<u32> drained_event_{0};
 	Completion drained_;
+	Atomic<u32> suspending_{0}; /**< between SUSPEND_QP and the event that it stands still */
+	bool suspended_ = false;    /**< by a change of traffic classes */
+	Atomic<u32> wake_cqs_{0};   /**< work was posted to a flushed queue */
 };
 
 inline Qp *from_c(irdma_qp *qp)

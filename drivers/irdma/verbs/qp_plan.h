@@ -24,9 +24,8 @@ struct QpNow {
 	u32 type;		      /**< SHIM_QPT_* */
 	bool user;		      /**< its rings belong to a process */
 	const irdma_qp_change *attr;  /**< attributes as last set; mask: which ever were */
-	const hw::QpContext *context; /**< what the device was given last */
+	const hw::QpContext *context; /**< as the device has it; in RESET: as for a new QP */
 	hw::QpState hw_state;	      /**< invalid: the device does not have it */
-	bool used;		      /**< its rings may have moved on from their first entry */
 };
 
 /** What was found out for the plan beforehand. */
@@ -45,10 +44,10 @@ struct QpPlan {
 	hw::QpState hw_state;  /**< afterwards */
 	u8 priority;	       /**< of new_path */
 	bool new_path;	       /**< ARP entry and queue set by attr.path and priority */
-	bool drop_path;	       /**< back to no ARP entry and the queue set of priority 0 */
-	bool await_drained;    /**< first wait until the SQ has drained */
-	bool recreate;	       /**< first DESTROY_QP, CREATE_QP: the device's indexes return to 0 */
-	bool modify;	       /**< MODIFY_QP to hw_state, with these flags: */
+	bool drop_path; /**< afterwards no ARP entry, queue set of priority 0, context of a new QP */
+	bool await_drained; /**< first wait until the SQ has drained */
+	bool recreate;	    /**< first DESTROY_QP, CREATE_QP: the device's indexes return to 0 */
+	bool modify;	    /**< MODIFY_QP to hw_state, with these flags: */
 	bool arp_valid, cq_num_valid, ord_valid, mac_valid;
 	bool flush_sq, flush_rq; /**< afterwards FLUSH_WQES */
 	bool forget_work;	 /**< afterwards drop outstanding work without completions */
@@ -90,12 +89,6 @@ constexpr u32 path_mtu_limit(u32 netdev_mtu)
  */
 Status plan_modify(const QpNow &now, const QpFacts &facts, const irdma_qp_change &change,
 		   QpPlan &plan, QpRefusal &refusal);
-
-/**
- * The context fields that follow from the attributes, state RESET to ERR: all that
- * modifications change but arp_index, remote_endpoint and qs_handle.
- */
-void write_attributes(hw::QpContext &context, u32 type, const irdma_qp_change &attr);
 
 } // namespace irdma
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens to a QP without its owner asking: asynchronous events of the
+ * device, and changes of traffic classes.
+ *
+ * Events arrive in interrupt context. There they are only noted; what follows
+ * needs commands and the QP's mutex, and is done by the QP's work item.
+ */
+#include "../device.h"
+#include "../hw/eq.h"
+#include "cq.h"
+#include "qp.h"
+
+namespace irdma {
+
+void Qp::on_async_event(const AsyncEvent &event)
+{
+	switch (event.info->action) {
+	case AeAction::qp_error:
+		/* The first error says why; whatever follows is a consequence. */
+		if (error_pending_.load())
+			return;
+		error_event_ = event;
+		error_pending_.store(1);
+		work_.queue(device_.shim);
+		break;
+	case AeAction::sq_drained:
+		if (suspending_.exchange(0)) {
+			device_.qos.on_suspended();
+		} else if (draining_.exchange(0)) {
+			drained_.complete();
+			if (notify_drained_.exchange(0)) {
+				drained_event_.store(1);
+				work_.queue(device_.shim);
+			}
+		}
+		break;
+	case AeAction::report:
+		shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s: %s", number_,
+				 event.code, hw::ae_name(event.code), event.info->meaning);
+		break;
+	case AeAction::ignore:
+	case AeAction::cq_error:
+	case AeAction::device_fatal:
+		break;
+	}
+}
+
+void Qp::run_events(void *arg)
+{
+	Qp &qp = *static_cast<Qp *>(arg);
+
+	if (qp.drained_event_.exchange(0))
+		shim_qp_event(qp.params_.ib, SHIM_EVENT_SQ_DRAINED);
+	if (qp.wake_cqs_.exchange(0))
+		qp.wake_flushed();
+	if (qp.error_pending_.load())
+		qp.handle_error();
+}
+
+/* The consumers learn of requests that were posted to a flushed queue. */
+void Qp::wake_flushed()
+{
+	bool marked_sq, marked_rq;
+
+	{
+		SpinGuard guard(send_cq_.lock());
+
+		marked_sq = flushed_sq_.node.linked();
+	}
+	{
+		SpinGuard guard(recv_cq_.lock());
+
+		marked_rq = flushed_rq_.node.linked();
+	}
+	if (marked_sq && has_flushed(true))
+		send_cq_.wake();
+	if (marked_rq && has_flushed(false))
+		recv_cq_.wake();
+}
+
+void Qp::handle_error()
+{
+	const AsyncEvent event = error_event_;
+	const AeInfo &info = *event.info;
+
+	shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s: %s", number_,
+			 event.code, hw::ae_name(event.code), info.meaning);
+	if (enter_error(event))
+		shim_qp_event(params_.ib, info.qp_event);
+	error_pending_.store(0);
+}
+
+/*
+ * Take the QP to ERROR. The device has stopped it already; the command makes it official, and
+ * the flush completes the request at fault with the status that the event calls for.
+ *
+ * Return: whether that is news; it is not for a QP that was in ERROR or RESET.
+ */
+bool Qp::enter_error(const AsyncEvent &event)
+{
+	auto source = static_cast<hw::AeSource>(event.source);
+	bool of_sq = source == hw::AeSource::sq || source == hw::AeSource::sq_0111;
+	bool of_rq = source == hw::AeSource::rq || source == hw::AeSource::rq_0011;
+	Qos::Use use(device_.qos);
+	MutexGuard guard(mutex_);
+
+	if (attr_.state == SHIM_QPS_RESET || attr_.state == SHIM_QPS_ERR)
+		return false;
+
+	QpPlan plan = {};
+
+	plan.attr = attr_;
+	plan.attr.state = SHIM_QPS_ERR;
+	plan.hw_state = hw::QpState::error;
+	plan.modify = hw_state_ != hw::QpState::error;
+	context().set(hw::qpc::err_rq_idx_valid, of_rq);
+	context().set(hw::qpc::err_rq_idx, of_rq ? event.wqe_index : 0);
+	if (!run_command(plan).ok())
+		shim_log_limited(device_.shim, SHIM_WARN,
+				 "QP %u: the device does not take it to error", number_);
+	adopt(plan);
+	flush(true, true, of_sq ? event.info->sq_flush : hw::FlushCode::general,
+	      of_rq ? event.info->rq_flush : hw::FlushCode::general);
+	return true;
+}
+
+/*
+ * Stop sending for a change of traffic classes. No Qos::Use is held by anybody.
+ *
+ * Return: whether on_suspended() will tell that it stands still.
+ */
+bool Qp::suspend()
+{
+	if (hw_state_ != hw::QpState::rtr && hw_state_ != hw::QpState::rts &&
+	    hw_state_ != hw::QpState::sqd)
+		return false;
+	suspending_.store(1);
+	suspended_ = device_.cqp.run(cmd::SuspendQp{.qp = number_}).ok();
+	if (!suspended_)
+		suspending_.store(0);
+	return suspended_;
+}
+
+/* Go on, on another queue set. Without one the QP cannot send and goes to ERROR. */
+void Qp::resume(u16 qs_handle, bool queue_set_ok)
+{
+	bool was_suspended = exchange(suspended_, false);
+
+	suspending_.store(0);
+	if (queue_set_ok)
+		context().set(hw::qpc::qs_handle, qs_handle);
+	if (was_suspended) {
+		auto resumed =
+			device_.cqp.run(cmd::ResumeQp{.qp = number_, .qs_handle = qs_handle});
+
+		if (resumed.ok() && queue_set_ok)
+			return;
+		constexpr auto code = static_cast<u16>(hw::AeCode::lce_qp_catastrophic);
+
+		error_event_ = {.code = code,
+				.source = static_cast<u8>(hw::AeSource::none),
+				.qp_state = static_cast<u8>(hw_state_),
+				.wqe_index = 0,
+				.info = &ae_info(code)};
+		error_pending_.store(1);
+		work_.queue(device_.shim);
+	}
+}
+
+} // namespace irdma
