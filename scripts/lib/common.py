@@ -8,6 +8,7 @@ scripts' main functions turn it into that line on stderr and exit status 1.
 import contextlib
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -45,6 +46,8 @@ def note(text: str) -> None:
 
 def run_main(main) -> None:
     """Run main() and end with its status; a Trouble becomes one line."""
+    # As an exception, so that guests are ended on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         sys.exit(main())
     except Trouble as trouble:

@@ -14,7 +14,7 @@ from typing import Dict, Iterable, Iterator, List, Tuple
 # Numbers of the device with a name.
 NAMES = {
     "qp_type": {3: "RC", 4: "UD"},
-    "next_state": {1: "idle", 2: "RTS", 4: "RTR", 6: "error"},
+    "next_state": {1: "idle", 2: "RTS", 3: "SQD", 4: "RTR", 6: "error"},
 }
 # Fields that only say where something lies in the guest's memory.
 ADDRESSES = ("context_addr", "shadow_addr", "sq_addr", "rq_addr", "completion_ctx", "wqe")

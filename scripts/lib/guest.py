@@ -16,6 +16,7 @@ one folder, which is removed when all went well.
 """
 
 import base64
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -47,30 +48,36 @@ class GuestFailure(Exception):
 
 
 class Wire:
-    """A cable between two guests: a folder with a datagram socket for each end."""
+    """A cable between two guests: a folder with a datagram socket for each end.
+
+    The folder is there while a guest is plugged in. Guests of different
+    processes share a wire by giving the same folder.
+    """
 
     def __init__(self, folder: Optional[Path] = None) -> None:
-        self._own = folder is None
-        self.folder = Path(tempfile.mkdtemp(prefix="e810-wire.")) if folder is None else folder
-        self.folder.mkdir(exist_ok=True)
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="e810-wire."))
 
     def __enter__(self) -> "Wire":
         return self
 
     def __exit__(self, *_) -> None:
-        if self._own:
-            self.remove()
-
-    def remove(self) -> None:
-        """Take the folder away."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def netdev(self, number: int) -> str:
-        """QEMU's option for the end of guest 1 or 2."""
-        here, there = self.folder / f"end{number}", self.folder / f"end{3 - number}"
-        here.unlink(missing_ok=True)
-        return (f"dgram,id=wire,local.type=unix,local.path={here},"
-                f"remote.type=unix,remote.path={there}")
+    def _end(self, number: int) -> Path:
+        return self.folder / f"end{number}"
+
+    def plug(self, number: int) -> str:
+        """Value of QEMU's option -netdev for the end of guest 1 or 2."""
+        self.folder.mkdir(exist_ok=True)
+        self._end(number).unlink(missing_ok=True)
+        return (f"dgram,id=wire,local.type=unix,local.path={self._end(number)},"
+                f"remote.type=unix,remote.path={self._end(3 - number)}")
+
+    def unplug(self, number: int) -> None:
+        """That guest has ended."""
+        self._end(number).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):      # not empty: the other still runs
+            self.folder.rmdir()
 
 
 @dataclasses.dataclass
@@ -205,7 +212,7 @@ class Guest:
     def _network(self) -> List[str]:
         """QEMU's options for the card and what it is plugged into."""
         setup = self.setup
-        wire = self._wire.netdev(setup.number)
+        wire = self._wire.plug(setup.number)
         card = {"netdev": "wire", "mac": f"52:54:00:e8:10:0{setup.number}", "id": "card"}
         options = ["-netdev", wire]
         if not setup.device:
@@ -260,6 +267,7 @@ class Guest:
             command = self._command_line()
         except Trouble:
             shutil.rmtree(self.folder)
+            self.kill()
             raise
         (self.folder / "command").write_text(shlex.join(command) + "\n")
         self._started = time.monotonic()
@@ -427,8 +435,7 @@ class Guest:
             self._process.kill()
             self._process.wait()
         self._process = None
-        if self.setup.wire is None:
-            self._wire.remove()
+        self._wire.unplug(self.setup.number)
 
     def __exit__(self, kind, *_) -> None:
         if kind is not None:
