@@ -29,9 +29,14 @@ class Device;
 class Ah {
 public:
 	/** Sleeps only if @may_sleep. */
-	static Result<Ah *> create(Device &device, Pd &pd, const irdma_path &path, bool may_sleep);
+	static Result<Ah *> create(Device &device, const Pd &pd, const irdma_path &path,
+				   bool may_sleep);
 
-	Ah(Device &device, Id id, const irdma_path &path);
+	/** Not to be made but by create(). */
+	Ah(Device &device, Id id, ArpEntry arp, const irdma_path &path)
+		: device_(device), id_(move(id)), arp_(move(arp)), path_(path)
+	{
+	}
 	/** Destroys it in the device, and @this with it. Sleeps only if @may_sleep. */
 	void release(bool may_sleep);
 
@@ -40,7 +45,7 @@ public:
 	const irdma_path &path() const { return path_; }
 
 private:
-	cmd::AhWords words(u32 pd) const;
+	void fill_words(const Pd &pd);
 	Status create_waiting();
 	Status create_polling();
 	static void on_created(void *arg, const CqpOutcome &outcome);

@@ -27,6 +27,7 @@
 #include "../cqp/commands.h"
 #include "../eq/event_queues.h"
 #include "../hw/cqe.h"
+#include "../hw/limits.h"
 #include "driver.h"
 #include "ucontext.h"
 
@@ -40,6 +41,9 @@ struct FlushedQueue;
 
 class Cq {
 public:
+	/** Entries that a consumer can ask for. */
+	static constexpr u32 max_entries = hw::max_cq_entries / 2 - 1;
+
 	/** Make it known to the device. May sleep. */
 	static Result<Owner<Cq>> create(Device &device, const irdma_cq_params &params);
 
@@ -90,6 +94,7 @@ private:
 	Status make_kernel_ring(u32 entries);
 	Status take_user_ring(u32 entries, Ucontext &uctx, u64 buffer, u64 shadow);
 	Status create_in_device();
+	void bury();
 	u32 read_threshold() const;
 
 	struct Entry {

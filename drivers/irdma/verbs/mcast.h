@@ -36,8 +36,10 @@ public:
 private:
 	struct Group;
 	Group *find(const IpAddress &ip);
-	Result<Owner<Group>> make_group(Qp &qp, const IpAddress &ip, u64 mac);
-	Status remove_member(Group &group, unsigned member);
+	Status make_group(Qp &qp, const IpAddress &ip, u64 mac);
+	Status add_member(Group &group, u32 qp);
+	void remove_member(Group &group, u32 qp);
+	void bury(Owner<Group> group);
 
 	Device &device_;
 	Mutex mutex_;

@@ -45,6 +45,9 @@ struct FastPages {
 
 class Mr {
 public:
+	/** Pages that an MR for fast registration can be made for: PBLEs that can be adjacent. */
+	static constexpr u32 max_fast_pages = 262144;
+
 	/** May sleep, as all that make one. */
 	static Result<Owner<Mr>> register_user(Device &device, const irdma_mr_params &params);
 	static Result<Owner<Mr>> register_dma(Device &device, Pd &pd, u32 access);
@@ -67,7 +70,9 @@ public:
 private:
 	Status register_memory(const irdma_mr_params &params);
 	Status register_ring(const irdma_mr_params &params);
-	Status register_stag(const cmd::RegMr &command);
+	Status register_stag(const Pd &pd, cmd::RegMr command);
+	template <class Command> Status run(const Command &command);
+	void bury();
 
 	Device &device_;
 	u32 pd_ = 0;

@@ -30,7 +30,10 @@ public:
 	UserMemoryRef() = default;
 	/** Takes over the share that @memory was made with. */
 	explicit UserMemoryRef(UserMemory *memory) : memory_(memory) {}
-	UserMemoryRef(UserMemoryRef &&other) : memory_(exchange<UserMemory *>(other.memory_, nullptr)) {}
+	UserMemoryRef(UserMemoryRef &&other)
+		: memory_(exchange<UserMemory *>(other.memory_, nullptr))
+	{
+	}
 	UserMemoryRef &operator=(UserMemoryRef &&other)
 	{
 		if (this != &other) {
@@ -93,6 +96,11 @@ public:
 	}
 	/** Whether @count pages from page @first on are one run. */
 	bool one_run(u64 first, u64 count) const;
+	/** Read @bytes that the process has written at @offset; not of a DMA-BUF. May sleep. */
+	Status read(u64 offset, void *to, u64 bytes) const
+	{
+		return Status::from(shim_umem_copy(umem_, offset, to, bytes));
+	}
 
 private:
 	static constexpr u64 max_list = 262144; /**< PBLEs that can be adjacent */

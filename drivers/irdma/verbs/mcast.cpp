@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast groups: the table of groups, and the eight member words that each
+ * shows to the device. A command that changes a group makes the device read
+ * them anew; a member is believed only when that has gone well.
+ */
+#include "mcast.h"
+
+#include "../device.h"
+#include "../hw/limits.h"
+#include "driver.h"
+#include "qp.h"
+
+namespace irdma {
+
+struct McastGroups::Group {
+	static constexpr unsigned capacity = hw::mcast_members_per_group;
+
+	Id id;
+	DmaBuffer words;	      /**< the members, as the device reads them */
+	cmd::McastWords command = {}; /**< that made it */
+	IpAddress ip;
+	u32 members[capacity] = {}; /**< numbers of QPs, 0: free */
+	ListNode<Group> node{this};
+
+	unsigned index_of(u32 qp) const
+	{
+		unsigned i = 0;
+
+		while (i < capacity && members[i] != qp)
+			i++;
+		return i;
+	}
+
+	bool empty() const
+	{
+		for (u32 qp : members)
+			if (qp)
+				return false;
+		return true;
+	}
+
+	/* Valid ones first, as the device expects them. */
+	void write_words()
+	{
+		hw::Le64 *word = words.as<hw::Le64>();
+		unsigned n = 0;
+
+		for (u32 qp : members)
+			if (qp)
+				word[n++].set(hw::cqp_mcast::member_qp.put(qp) |
+					      hw::cqp_mcast::member_valid.put(1) |
+					      hw::cqp_mcast::member_port.put(hw::roce_udp_port));
+		while (n < capacity)
+			word[n++].set(0);
+	}
+};
+
+McastGroups::~McastGroups()
+{
+	while (Group *group = groups_.pop_front())
+		irdma::destroy(group);
+}
+
+McastGroups::Group *McastGroups::find(const IpAddress &ip)
+{
+	for (Group &group : groups_)
+		if (group.ip == ip)
+			return &group;
+	return nullptr;
+}
+
+/* ---- Commands ---- */
+
+/* What the device may still read or keep stays taken. */
+void McastGroups::bury(Owner<Group> group)
+{
+	group->id.abandon();
+	device_.graveyard.bury(move(group->words));
+}
+
+Status McastGroups::make_group(Qp &qp, const IpAddress &ip, u64 mac)
+{
+	auto group = make<Group>();
+	if (!group)
+		return Error::no_memory;
+	auto id = Id::alloc(device_.mcast_ids);
+	IRDMA_TRY(id);
+	auto words = DmaBuffer::create(device_.shim, Group::capacity * sizeof(hw::Le64));
+	IRDMA_TRY(words);
+
+	group->id = id.take();
+	group->words = words.take();
+	group->ip = ip;
+	group->members[0] = qp.number();
+	group->write_words();
+	group->command = {
+		.group = group->id.value(),
+		.mac = mac,
+		.dest_ip = {ip.word[0], ip.word[1], ip.word[2], ip.word[3]},
+		.ipv4 = ip.ipv4,
+		.qs_handle = qp.qs_handle(),
+		.vlan_valid = false,
+		.vlan = 0,
+		.members = group->words.bus(),
+	};
+	auto made = device_.cqp.run(cmd::CreateMcast{group->command});
+	if (made.ok())
+		groups_.push_back(group.release()->node);
+	else if (device_.dead())
+		bury(move(group));
+	return made.status();
+}
+
+Status McastGroups::add_member(Group &group, u32 qp)
+{
+	unsigned slot = group.index_of(0);
+
+	if (slot == Group::capacity)
+		return Error::no_space;
+	group.members[slot] = qp;
+	group.write_words();
+	auto changed = device_.cqp.run(cmd::ModifyMcast{group.command});
+	if (!changed.ok()) {
+		group.members[slot] = 0;
+		group.write_words();
+	}
+	return changed.status();
+}
+
+/* The member goes, whatever the device says. */
+void McastGroups::remove_member(Group &group, u32 qp)
+{
+	group.members[group.index_of(qp)] = 0;
+	group.write_words();
+	if (!group.empty()) {
+		(void)device_.cqp.run(cmd::ModifyMcast{group.command}).ok();
+		return;
+	}
+	group.node.unlink();
+	Owner<Group> last(&group);
+	if (!device_.cqp.run(cmd::DestroyMcast{group.command}).ok())
+		bury(move(last));
+}
+
+/* ---- Members ---- */
+
+Status McastGroups::attach(Qp &qp, const IpAddress &ip, u64 mac)
+{
+	MutexGuard guard(mutex_);
+	Group *group = find(ip);
+
+	if (!group)
+		return make_group(qp, ip, mac);
+	if (group->index_of(qp.number()) != Group::capacity)
+		return {};
+	return add_member(*group, qp.number());
+}
+
+Status McastGroups::detach(Qp &qp, const IpAddress &ip)
+{
+	MutexGuard guard(mutex_);
+	Group *group = find(ip);
+
+	if (!group || group->index_of(qp.number()) == Group::capacity)
+		return Error::invalid;
+	remove_member(*group, qp.number());
+	return {};
+}
+
+void McastGroups::forget(Qp &qp)
+{
+	MutexGuard guard(mutex_);
+
+	for (auto at = groups_.begin(); at != groups_.end();) {
+		Group &group = *at;
+
+		++at; /* the group may go */
+		if (group.index_of(qp.number()) != Group::capacity)
+			remove_member(group, qp.number());
+	}
+}
+
+} // namespace irdma
+
+using namespace irdma;
+
+static IpAddress address(const u32 ip[4], bool ipv4)
+{
+	return {{ip[0], ip[1], ip[2], ip[3]}, ipv4};
+}
+
+/**
+ * irdma_mcast_attach() - have a QP get what is sent to a multicast address
+ * @device: the device
+ * @qp: the QP, UD
+ * @ip: the address, in CPU order; IPv4 in ip[3]
+ * @ipv4: whether it is IPv4
+ * @mac: the address's MAC
+ *
+ * May sleep. Return: 0, also if it was attached before; -ENOMEM; -ENOSPC if the group is full or
+ * there are no more groups; -ENODEV if the device does not answer.
+ */
+int irdma_mcast_attach(irdma_device *device, irdma_qp *qp, const u32 ip[4], bool ipv4,
+		       const u8 mac[6])
+{
+	return from_c(device)->mcast.attach(*from_c(qp), address(ip, ipv4), mac_number(mac)).code();
+}
+
+/**
+ * irdma_mcast_detach() - undo irdma_mcast_attach()
+ * @device: the device
+ * @qp: the QP
+ * @ip: the address
+ * @ipv4: whether it is IPv4
+ *
+ * May sleep. Return: 0, or -EINVAL if it is not attached.
+ */
+int irdma_mcast_detach(irdma_device *device, irdma_qp *qp, const u32 ip[4], bool ipv4)
+{
+	return from_c(device)->mcast.detach(*from_c(qp), address(ip, ipv4)).code();
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions: checks, registration with the device, and ring memory, which
+ * the device does not hear of.
+ */
+#include "mr.h"
+
+#include "../hw/limits.h"
+
+namespace irdma {
+
+static constexpr u64 page_sizes = hw::page_size | hw::large_page_size | hw::huge_page_size;
+
+static hw::HostPage host_page(u64 bytes)
+{
+	if (bytes == hw::huge_page_size)
+		return hw::HostPage::size_1g;
+	return bytes == hw::large_page_size ? hw::HostPage::size_2m : hw::HostPage::size_4k;
+}
+
+/* ---- What processes hand in ---- */
+
+static Status refuse(Device &device, const char *what, u64 value)
+{
+	shim_log_limited(device.shim, SHIM_DBG, "register MR: %s 0x%llx", what, value);
+	return Error::invalid;
+}
+
+/*
+ * Atomic rights are granted to nobody, since the device has no atomics, but they are not refused
+ * either: UCX always asks for them. Optional rights (bits 20 to 29) may be ignored by definition.
+ */
+static Status check_access(Device &device, u32 access)
+{
+	constexpr u32 known = SHIM_ACCESS_LOCAL_WRITE | SHIM_ACCESS_REMOTE_WRITE |
+			      SHIM_ACCESS_REMOTE_READ | SHIM_ACCESS_REMOTE_ATOMIC |
+			      SHIM_ACCESS_MW_BIND | SHIM_ACCESS_ZERO_BASED | SHIM_ACCESS_HUGETLB |
+			      SHIM_ACCESS_OPTIONAL;
+	constexpr u32 need_local_write = SHIM_ACCESS_REMOTE_WRITE | SHIM_ACCESS_REMOTE_ATOMIC;
+
+	if (access & SHIM_ACCESS_ON_DEMAND)
+		return Error::not_supported;
+	if (access & ~known)
+		return refuse(device, "unknown access flags", access & ~known);
+	if ((access & need_local_write) && !(access & SHIM_ACCESS_LOCAL_WRITE))
+		return refuse(device, "remote without local write, access flags", access);
+	return {};
+}
+
+/* Length 0 would be all of memory to the device. */
+static Status check_range(Device &device, const irdma_mr_params &params)
+{
+	if (!params.length || params.length > hw::max_mr_bytes)
+		return refuse(device, "length", params.length);
+	if (params.start + params.length - 1 < params.start)
+		return refuse(device, "range wraps around, start", params.start);
+	if (params.va + params.length - 1 < params.va)
+		return refuse(device, "range wraps around, IOVA", params.va);
+	if ((params.start ^ params.va) & (hw::page_size - 1))
+		return refuse(device, "IOVA whose offset in its page is not the memory's",
+			      params.va);
+	return {};
+}
+
+Result<Owner<Mr>> Mr::register_user(Device &device, const irdma_mr_params &params)
+{
+	IRDMA_TRY(check_access(device, params.access));
+	IRDMA_TRY(check_range(device, params));
+
+	auto mr = make<Mr>(device);
+	if (!mr)
+		return Error::no_memory;
+	if (params.kind == IRDMA_MR_MEMORY)
+		IRDMA_TRY(mr->register_memory(params));
+	else
+		IRDMA_TRY(mr->register_ring(params));
+	return move(mr);
+}
+
+Status Mr::register_memory(const irdma_mr_params &params)
+{
+	UserRange range = {params.start, params.length, params.va, params.access, params.dmabuf};
+	auto memory = UserMemory::pin(device_, range, page_sizes);
+
+	IRDMA_TRY(memory);
+	memory_ = memory.take();
+
+	bool zero_based = params.access & SHIM_ACCESS_ZERO_BASED;
+	cmd::RegMr command = {};
+
+	command.va = zero_based ? params.va & (memory_->page_size() - 1) : params.va;
+	command.length = params.length;
+	command.access = stag_access(params.access);
+	command.zero_based = zero_based;
+	command.pages.page_size = host_page(memory_->page_size());
+	if (memory_->contiguous()) {
+		command.pages.level = hw::PblLevel::contiguous;
+		command.pages.addr = memory_->page(0);
+	} else {
+		command.pages.level = hw::PblLevel::one;
+		command.pages.first_pble = memory_->pbles().first();
+	}
+	return register_stag(*from_c(params.pd), command);
+}
+
+/* @command: all but STag and PD. */
+Status Mr::register_stag(const Pd &pd, cmd::RegMr command)
+{
+	auto stag = Stag::alloc(device_);
+
+	IRDMA_TRY(stag);
+	stag_ = stag.take();
+	pd_ = pd.number();
+	command.stag = stag_.value();
+	command.pd = pd_;
+	return run(command);
+}
+
+/* A command that makes the STag known to the device. */
+template <class Command> Status Mr::run(const Command &command)
+{
+	auto done = device_.cqp.run(command);
+
+	if (done.ok()) {
+		in_device_ = true;
+	} else if (device_.dead()) {
+		bury(); /* it may have been made all the same */
+	}
+	return status_of(done);
+}
+
+/* ---- Rings ---- */
+
+Status Mr::register_ring(const irdma_mr_params &params)
+{
+	bool qp = params.kind == IRDMA_MR_QP;
+	u64 needed = qp ? u64{params.sq_pages} + params.rq_pages + 1 : params.cq_pages;
+
+	if (params.dmabuf >= 0 || !params.uctx)
+		return Error::not_supported;
+	if (params.start & (hw::page_size - 1))
+		return refuse(device_, "ring that is not page aligned, start", params.start);
+	if (qp && (!params.sq_pages || !params.rq_pages))
+		return refuse(device_, "QP without pages for SQ or RQ, pages of both",
+			      params.sq_pages + params.rq_pages);
+	if (!qp && !params.cq_pages)
+		return refuse(device_, "CQ without pages, cq_pages", params.cq_pages);
+	if (needed > div_round_up(params.length, hw::page_size))
+		return refuse(device_, "ring of more pages than the memory has, pages", needed);
+
+	UserRange range = {params.start, params.length, params.start, params.access, -1};
+	auto memory = UserMemory::pin(device_, range, hw::page_size);
+	IRDMA_TRY(memory);
+	ring_.kind = qp ? RingKind::qp : RingKind::cq;
+	ring_.va = params.start;
+	ring_.pages = {params.sq_pages, params.rq_pages, params.cq_pages};
+	ring_.memory = memory.take();
+	uctx_ = from_c(params.uctx);
+	uctx_->add(ring_);
+	return {};
+}
+
+/* ---- The kernel's ---- */
+
+/* A length of 0 stands for all of memory, addressed by bus address. */
+Result<Owner<Mr>> Mr::register_dma(Device &device, Pd &pd, u32 access)
+{
+	IRDMA_TRY(check_access(device, access));
+
+	auto mr = make<Mr>(device);
+	if (!mr)
+		return Error::no_memory;
+	IRDMA_TRY(mr->register_stag(pd, {.access = stag_access(access)}));
+	return move(mr);
+}
+
+Result<Owner<Mr>> Mr::alloc_fast(Device &device, Pd &pd, u32 pages)
+{
+	if (!pages || pages > max_fast_pages) {
+		shim_log_limited(device.shim, SHIM_DBG, "allocate MR: %u pages, the limit is %u",
+				 pages, max_fast_pages);
+		return Error::invalid;
+	}
+
+	auto mr = make<Mr>(device);
+	if (!mr)
+		return Error::no_memory;
+	auto pbles = device.pbles.alloc(pages);
+	IRDMA_TRY(pbles);
+	mr->pbles_ = pbles.take();
+	auto stag = Stag::alloc(device);
+	IRDMA_TRY(stag);
+	mr->stag_ = stag.take();
+	mr->pd_ = pd.number();
+
+	/* The list is named when it is filled, by the work request. */
+	cmd::AllocMrStag command = {};
+	command.stag = mr->stag_.value();
+	command.pd = mr->pd_;
+	command.length = u64{pages} * hw::page_size;
+	IRDMA_TRY(mr->run(command));
+	return move(mr);
+}
+
+Status Mr::add_page(u64 bus)
+{
+	if (fast_.count == pbles_.count())
+		return Error::no_memory;
+	pbles_.entries()[fast_.count++].set(bus);
+	return {};
+}
+
+Status Mr::end_pages(u64 va, u64 length, u32 page_size)
+{
+	if (!(page_sizes & page_size) || !is_power_of_two(page_size)) {
+		shim_log_limited(device_.shim, SHIM_DBG, "map MR: page size %u", page_size);
+		fast_.count = 0;
+		return Error::invalid;
+	}
+	fast_.va = va;
+	fast_.length = length;
+	fast_.page_size = host_page(page_size);
+	fast_.first_pble = pbles_.first();
+	fast_.first_page = fast_.count ? pbles_.entries()[0].get() : 0;
+	return {};
+}
+
+/* ---- The end ---- */
+
+Mr::~Mr()
+{
+	if (uctx_)
+		uctx_->remove(ring_);
+	if (in_device_ &&
+	    !device_.cqp.run(cmd::DeallocStag{.stag = stag_.value(), .pd = pd_, .is_mr = true})
+		     .ok())
+		bury();
+}
+
+/* The device may still use it. */
+void Mr::bury()
+{
+	stag_.abandon();
+	pbles_.abandon();
+	memory_.bury();
+}
+
+} // namespace irdma
+
+using namespace irdma;
+
+/* Hand a new MR over to the shim. */
+static int give(Result<Owner<Mr>> mr, irdma_mr **out, u32 *lkey, u32 *rkey)
+{
+	if (!mr.ok())
+		return mr.code();
+	*lkey = *rkey = mr.value()->stag();
+	*out = to_c(mr.value().release());
+	return 0;
+}
+
+/**
+ * irdma_mr_register() - register memory of a process
+ * @device: the device
+ * @params: what, and how it may be used
+ * @out: gets the MR
+ * @lkey: gets its STag; 0 for rings
+ * @rkey: the same
+ *
+ * May sleep. Return: 0; -EINVAL for a range, right or page count that cannot be; -EFAULT or what
+ * else pinning gives; -ENOMEM, also when the page list is too long; -ENOSPC; -EOPNOTSUPP; -ENODEV
+ * if the device does not answer.
+ */
+int irdma_mr_register(irdma_device *device, const irdma_mr_params *params, irdma_mr **out,
+		      u32 *lkey, u32 *rkey)
+{
+	return give(Mr::register_user(*from_c(device), *params), out, lkey, rkey);
+}
+
+/**
+ * irdma_mr_dma() - an MR of all memory, for the kernel
+ * @device: the device
+ * @pd: its protection domain
+ * @access: SHIM_ACCESS_*
+ * @out: gets it
+ * @lkey: gets its STag
+ * @rkey: the same
+ *
+ * May sleep. Return: as irdma_mr_register().
+ */
+int irdma_mr_dma(irdma_device *device, irdma_pd *pd, u32 access, irdma_mr **out, u32 *lkey,
+		 u32 *rkey)
+{
+	return give(Mr::register_dma(*from_c(device), *from_c(pd), access), out, lkey, rkey);
+}
+
+/**
+ * irdma_mr_alloc() - an MR for fast registration
+ * @device: the device
+ * @pd: its protection domain
+ * @pages: most pages that it shall map
+ * @out: gets it
+ * @lkey: gets its STag
+ * @rkey: the same
+ *
+ * May sleep. Return: as irdma_mr_register().
+ */
+int irdma_mr_alloc(irdma_device *device, irdma_pd *pd, u32 pages, irdma_mr **out, u32 *lkey,
+		   u32 *rkey)
+{
+	return give(Mr::alloc_fast(*from_c(device), *from_c(pd), pages), out, lkey, rkey);
+}
+
+/**
+ * irdma_mr_begin_pages() - begin what the next REG_MR shall map
+ * @mr: an MR of irdma_mr_alloc()
+ */
+void irdma_mr_begin_pages(irdma_mr *mr)
+{
+	from_c(mr)->begin_pages();
+}
+
+/**
+ * irdma_mr_set_page() - add a page
+ * @mr: the MR
+ * @bus: its bus address
+ *
+ * Any context. Return: 0, or -ENOMEM if the MR was made for fewer.
+ */
+int irdma_mr_set_page(irdma_mr *mr, u64 bus)
+{
+	return from_c(mr)->add_page(bus).code();
+}
+
+/**
+ * irdma_mr_end_pages() - end it
+ * @mr: the MR
+ * @va: address of the first byte
+ * @length: bytes
+ * @page_size: of the pages, bytes
+ *
+ * Any context. Return: 0, or -EINVAL if the device has no such pages.
+ */
+int irdma_mr_end_pages(irdma_mr *mr, u64 va, u64 length, u32 page_size)
+{
+	return from_c(mr)->end_pages(va, length, page_size).code();
+}
+
+/**
+ * irdma_mr_deregister() - undo what made the MR
+ * @mr: the MR
+ *
+ * May sleep. Memory that the device does not give back is kept until it is stopped.
+ */
+void irdma_mr_deregister(irdma_mr *mr)
+{
+	destroy(from_c(mr));
+}
