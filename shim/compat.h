@@ -7,9 +7,42 @@
 #define SHIM_COMPAT_H
 
 #include <linux/version.h>
+#include <rdma/irdma-abi.h>
+#include <rdma/uverbs_ioctl.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "irdma needs Linux 6.1 or newer"
 #endif
+
+/* How create_cq() is told of the caller; NULL: the kernel. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define SHIM_CREATE_CQ_DATA struct uverbs_attr_bundle *
+static inline struct ib_udata *shim_create_cq_udata(struct uverbs_attr_bundle *attrs)
+{
+	return attrs ? &attrs->driver_udata : NULL;
+}
+#else
+#define SHIM_CREATE_CQ_DATA struct ib_udata *
+static inline struct ib_udata *shim_create_cq_udata(struct ib_udata *udata)
+{
+	return udata;
+}
+#endif
+
+/* How reg_user_mr_dmabuf() is. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define SHIM_REG_DMABUF_DATA struct uverbs_attr_bundle *
+#else
+#define SHIM_REG_DMABUF_DATA struct ib_udata *
+#endif
+
+/* The smallest size of a work queue; told since 6.12. */
+static inline void shim_set_min_wq_size(struct irdma_alloc_ucontext_resp *resp, u16 size)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	resp->min_hw_wq_size = size;
+	resp->comp_mask |= IRDMA_ALLOC_UCTX_MIN_HW_WQ_SIZE;
+#endif
+}
 
 #endif

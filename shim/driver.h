@@ -78,7 +78,8 @@ enum { /* enum ib_access_flags */
 	SHIM_ACCESS_ZERO_BASED = 1 << 5,
 	SHIM_ACCESS_ON_DEMAND = 1 << 6,
 	SHIM_ACCESS_HUGETLB = 1 << 7,
-	SHIM_ACCESS_RELAXED_ORDERING = 1 << 20
+	SHIM_ACCESS_RELAXED_ORDERING = 1 << 20,
+	SHIM_ACCESS_OPTIONAL = 0x3ff00000 /* what a driver may ignore */
 };
 
 enum { /* enum ib_event_type */
@@ -216,7 +217,8 @@ int irdma_cq_create(struct irdma_device *device, const struct irdma_cq_params *p
 		    struct irdma_cq **out, struct irdma_cq_result *result);
 /* Always succeeds: what the device may still own is kept until the device is stopped. */
 void irdma_cq_destroy(struct irdma_cq *cq);
-int irdma_cq_resize(struct irdma_cq *cq, u32 entries, u64 user_buffer, u32 *ring_size);
+int irdma_cq_resize(struct irdma_cq *cq, u32 entries, struct irdma_ucontext *uctx, u64 user_buffer,
+		    u32 *ring_size);
 /* Does not sleep. */
 int irdma_cq_notify(struct irdma_cq *cq, u32 flags);
 
@@ -364,8 +366,9 @@ int irdma_ah_create(struct irdma_device *device, struct irdma_pd *pd, const stru
 void irdma_ah_destroy(struct irdma_ah *ah, bool may_sleep);
 void irdma_ah_query(struct irdma_ah *ah, struct irdma_path *path);
 
-int irdma_mcast_attach(struct irdma_qp *qp, const u32 ip[4], bool ipv4, const u8 mac[6]);
-int irdma_mcast_detach(struct irdma_qp *qp, const u32 ip[4], bool ipv4);
+int irdma_mcast_attach(struct irdma_device *device, struct irdma_qp *qp, const u32 ip[4], bool ipv4,
+		       const u8 mac[6]);
+int irdma_mcast_detach(struct irdma_device *device, struct irdma_qp *qp, const u32 ip[4], bool ipv4);
 
 /* ---- Data path of the kernel; none of these sleeps ---- */
 struct shim_send_wr; /* struct ib_send_wr, seen by C++ through work_request.h */
