@@ -60,8 +60,14 @@ public:
 	 */
 	void declare_dead(const char *why);
 
-	/** As declare_dead(), but ice resets or removes the device of its own accord. */
+	/** Consumers are there: from now on a dead device is reset, and they are told. */
+	void on_registered();
+
+	/** Being removed; a device that was reset or is gone is dead, and not reset once more. */
 	void on_removal();
+
+	/** What the registers say after ice has reported these causes (PFINT_OICR). */
+	void on_critical_error(u32 oicr);
 
 	shim_device *const shim;
 	shim_port_info port = {};
@@ -87,7 +93,15 @@ private:
 	struct Step;
 	static const Step steps[];
 
+	Status wait_for_engine();
+	Status check_doorbells();
+	Status create_id_tables();
+	Status read_features();
+	void report_death();
+
 	Atomic<bool> dead_{false};
+	Atomic<bool> registered_{false};
+	Atomic<bool> reported_{false};
 	unsigned up_ = 0; /**< steps that are up */
 };
 
