@@ -3,7 +3,6 @@
  * Verbs: paths, as ib_core has resolved them, and address handles.
  */
 #include <linux/if_vlan.h>
-#include <linux/slab.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -219,18 +218,6 @@ int shim_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 struct irdma_ah *shim_ah_of(void *ib_ah)
 {
 	return container_of((struct ib_ah *)ib_ah, struct shim_ah, ib)->irdma;
-}
-
-/**
- * shim_zalloc_atomic() - allocate a little zeroed memory where sleeping is not possible
- * @bytes: its size, at most a page
- *
- * Context: Any.
- * Return: the memory, for shim_free(); or NULL.
- */
-void *shim_zalloc_atomic(u64 bytes)
-{
-	return kzalloc(bytes, GFP_ATOMIC);
 }
 
 /* ---- Multicast ---- */
