@@ -113,9 +113,9 @@ constexpr Command commands[] = {
 	{0x0c42, "update-package", on<&Device::ddp, &Ddp::update>},
 	{0x0c43, "get-package-info", on<&Device::ddp, &Ddp::get_info>},
 
-	{0xff30, "fw-log-config", refuse},
-	{0xff31, "fw-log-register", refuse},
-	{0xff32, "fw-log-query", refuse},
+	{0xff30, "fw-log-config", on<&Device::firmware_log, &FirmwareLog::configure>},
+	{0xff31, "fw-log-register", on<&Device::firmware_log, &FirmwareLog::register_driver>},
+	{0xff32, "fw-log-query", on<&Device::firmware_log, &FirmwareLog::query>},
 };
 
 static_assert(std::ranges::is_sorted(commands, {}, &Command::opcode));

@@ -61,6 +61,7 @@ void Device::reset(ResetKind kind)
 	resources.reset(kind);
 	ddp.reset(kind);
 	port.reset(kind);
+	firmware_log.reset(kind);
 	adminq.reset(kind);
 	interrupts.reset(kind);
 	reset_block.reset(kind);

@@ -17,6 +17,7 @@
 #include "adminq.h"
 #include "ddp.h"
 #include "deferred.h"
+#include "firmware_log.h"
 #include "glue.h"
 #include "interrupts.h"
 #include "lan_rx.h"
@@ -93,6 +94,7 @@ public:
 	Interrupts interrupts;
 	Reset reset_block;
 	AdminQueue adminq;
+	FirmwareLog firmware_log;
 	Nvm nvm;
 	Ddp ddp;
 	Resources resources;
