@@ -51,29 +51,29 @@ struct DataOp {
 /* False for opcodes that are none. */
 bool find_data_op(u32 opcode, DataOp &op)
 {
-	using enum hw::SqOp;
+	using Op = hw::SqOp;
 
 	switch (opcode) {
 	case SHIM_WR_SEND:
-		op = {send, send_solicited, false, true, true, false, false};
+		op = {Op::send, Op::send_solicited, false, true, true, false, false};
 		return true;
 	case SHIM_WR_SEND_WITH_IMM:
-		op = {send, send_solicited, true, true, true, false, false};
+		op = {Op::send, Op::send_solicited, true, true, true, false, false};
 		return true;
 	case SHIM_WR_SEND_WITH_INV:
-		op = {send_inv, send_solicited_inv, false, false, true, false, true};
+		op = {Op::send_inv, Op::send_solicited_inv, false, false, true, false, true};
 		return true;
 	case SHIM_WR_RDMA_WRITE:
-		op = {rdma_write, rdma_write_solicited, false, false, true, true, false};
+		op = {Op::rdma_write, Op::rdma_write_solicited, false, false, true, true, false};
 		return true;
 	case SHIM_WR_RDMA_WRITE_WITH_IMM:
-		op = {rdma_write, rdma_write_solicited, true, false, true, true, false};
+		op = {Op::rdma_write, Op::rdma_write_solicited, true, false, true, true, false};
 		return true;
 	case SHIM_WR_RDMA_READ:
-		op = {rdma_read, rdma_read, false, false, false, true, false};
+		op = {Op::rdma_read, Op::rdma_read, false, false, false, true, false};
 		return true;
 	case SHIM_WR_RDMA_READ_WITH_INV:
-		op = {rdma_read_inv, rdma_read_inv, false, false, false, true, false};
+		op = {Op::rdma_read_inv, Op::rdma_read_inv, false, false, false, true, false};
 		return true;
 	default:
 		return false;
