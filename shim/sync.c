@@ -35,7 +35,6 @@ static const char *const lock_names[SHIM_LOCK_CLASSES] = {
 	[SHIM_LOCK_ARP] = "irdma_arp",
 	[SHIM_MUTEX_QP] = "irdma_qp",
 	[SHIM_MUTEX_QOS] = "irdma_qos",
-	[SHIM_LOCK_ARP] = "irdma_arp",
 	[SHIM_MUTEX_QOS_GATE] = "irdma_qos_gate",
 	[SHIM_MUTEX_PBLE] = "irdma_pble",
 	[SHIM_MUTEX_HMC] = "irdma_hmc",
