@@ -74,7 +74,7 @@ static int check_version(struct shim_device *dev, const struct ib_udata *udata,
 			 const struct irdma_alloc_ucontext_req *req)
 {
 	if (req->userspace_ver < 4 || req->userspace_ver > IRDMA_ABI_VER) {
-		shim_log_limited(dev, SHIM_WARN, "open: provider library of ABI %u, need 4 to %u",
+		shim_log_limited(dev, SHIM_INFO, "open: provider library of ABI %u, need 4 to %u",
 				 req->userspace_ver, IRDMA_ABI_VER);
 		return -EINVAL;
 	}
