@@ -10,8 +10,8 @@
 namespace e810 {
 
 AddressTables::AddressTables(Rdma &rdma)
-	: rdma_(rdma), arp_(Hmc::limit(hw::HmcObject::arp)), handles_(Hmc::limit(hw::HmcObject::fsiav)),
-	  groups_(Hmc::limit(hw::HmcObject::fsimc))
+	: rdma_(rdma), arp_(Hmc::limit(hw::HmcObject::arp)),
+	  handles_(Hmc::limit(hw::HmcObject::fsiav)), groups_(Hmc::limit(hw::HmcObject::fsimc))
 {
 }
 
@@ -24,7 +24,8 @@ CqpResult AddressTables::manage_arp(const hw::CqpWqe &wqe)
 	if (place.error)
 		return place;
 	if (wqe.get(query))
-		return arp_[entry] ? CqpResult::ok() : CqpResult::fail(hw::cqp_error::invalid_state);
+		return arp_[entry] ? CqpResult::ok()
+				   : CqpResult::fail(hw::cqp_error::invalid_state);
 	if (wqe.get(entry_valid))
 		arp_[entry] = wqe.get(mac);
 	else
@@ -110,11 +111,12 @@ CqpResult AddressTables::manage_qhash(const hw::CqpWqe &wqe)
 	/* Two entries are the same if they match the same packets. */
 	auto same = [&](const hw::CqpWqe &entry) {
 		return entry.get(dest_port) == wqe.get(dest_port) &&
-		       entry.get(src_port) == wqe.get(src_port) && entry.get(ipv4) == wqe.get(ipv4) &&
-		       entry.get(entry_type) == wqe.get(entry_type) && entry.get(vlan) == wqe.get(vlan) &&
-		       std::equal(entry.qw + 4, entry.qw + 8, wqe.qw + 4, [](hw::Le64 a, hw::Le64 b) {
-			       return a.get() == b.get();
-		       });
+		       entry.get(src_port) == wqe.get(src_port) &&
+		       entry.get(ipv4) == wqe.get(ipv4) &&
+		       entry.get(entry_type) == wqe.get(entry_type) &&
+		       entry.get(vlan) == wqe.get(vlan) &&
+		       std::equal(entry.qw + 4, entry.qw + 8, wqe.qw + 4,
+				  [](hw::Le64 a, hw::Le64 b) { return a.get() == b.get(); });
 	};
 	auto found = std::find_if(hashes_.begin(), hashes_.end(), same);
 	bool known = found != hashes_.end();

@@ -36,7 +36,10 @@ public:
 	CqpResult alloc_loc_mac(const hw::CqpWqe &wqe);
 	CqpResult manage_loc_mac(const hw::CqpWqe &wqe);
 
-	bool arp_valid(uint32_t index) const { return index < arp_.size() && arp_[index].has_value(); }
+	bool arp_valid(uint32_t index) const
+	{
+		return index < arp_.size() && arp_[index].has_value();
+	}
 
 	/** Address handles in use. */
 	uint32_t handles_in_use() const;
@@ -57,7 +60,7 @@ private:
 	static constexpr size_t max_hashes = 4096;
 
 	Rdma &rdma_;
-	std::vector<std::optional<uint64_t>> arp_;	/* MAC as a number, first byte on top */
+	std::vector<std::optional<uint64_t>> arp_; /* MAC as a number, first byte on top */
 	/* Handles as commanded: every field of the command is one of the handle. */
 	std::vector<std::optional<hw::CqpWqe>> handles_;
 	std::vector<std::optional<MulticastGroup>> groups_;

@@ -52,7 +52,8 @@ CqpResult CompletionQueues::create(const hw::CqpWqe &wqe)
 		return CqpResult::fail(hw::cqp_error::invalid_state);
 	if (!set_ring(queue, wqe))
 		return CqpResult::fail(refusal::bad_parameter);
-	/* The CCQ comes before its CEQ: whether the CEQ exists matters only when an event is due. */
+	/* The CCQ comes before its CEQ: whether the CEQ exists matters only when an event is due.
+	 * */
 	queue.exists = true;
 	queue.has_ceq = wqe.get(ceq_valid);
 	queue.ceq = static_cast<uint32_t>(wqe.get(ceq));
@@ -94,8 +95,8 @@ CqpResult CompletionQueues::destroy(const hw::CqpWqe &wqe)
 bool CompletionQueues::full(Queue &cq) const
 {
 	/*
-	 * After a resize the shadow area holds an index of the old ring until the host has consumed from
-	 * the new one. On its first lap the new ring is full only at its end.
+	 * After a resize the shadow area holds an index of the old ring until the host has consumed
+	 * from the new one. On its first lap the new ring is full only at its end.
 	 */
 	if (cq.resized && cq.producer + 1 < cq.size)
 		return false;
@@ -116,11 +117,13 @@ bool CompletionQueues::post(uint32_t id, hw::Cqe entry, bool solicited)
 		return false;
 	}
 
-	auto address = rdma_.hmc.address(cq.pages, static_cast<uint64_t>(cq.producer) * sizeof(entry));
+	auto address =
+		rdma_.hmc.address(cq.pages, static_cast<uint64_t>(cq.producer) * sizeof(entry));
 	entry.set(hw::cqe::valid, cq.polarity);
 	/* Word 3 tells the host that the rest is there. */
 	if (!address ||
-	    !rdma_.dev.memory.write(*address, {reinterpret_cast<uint8_t *>(&entry), 3 * sizeof(uint64_t)}) ||
+	    !rdma_.dev.memory.write(*address,
+				    {reinterpret_cast<uint8_t *>(&entry), 3 * sizeof(uint64_t)}) ||
 	    !rdma_.dev.memory.store(*address + 3 * sizeof(uint64_t), entry.qw[3])) {
 		rdma_.memory_error("CQ entry");
 		return false;

@@ -2,18 +2,19 @@
 /*
  * Completion queues, CQ 0 (the CCQ of the control QP) among them.
  *
- * A CQ is a ring of 32-byte entries in guest memory, physically contiguous or through a page list, and a
- * shadow area in which the host keeps its consumer index and how the CQ is armed. To write an entry:
+ * A CQ is a ring of 32-byte entries in guest memory, physically contiguous or through a page list,
+ * and a shadow area in which the host keeps its consumer index and how the CQ is armed. To write an
+ * entry:
  *
  *	words 0 to 2, then word 3 with the valid bit (1 on the first lap, toggling)
  *	armed? -> CEQ entry, once: the arm is used up
  *
- * Arming: the host writes the shadow area's arm word, then the CQ number to a doorbell. If it has not
- * consumed all there is by then, the event comes at once. Between a CEQ entry and PFPE_CQACK for it a CQ
- * posts no other; an event that falls due is kept until then.
+ * Arming: the host writes the shadow area's arm word, then the CQ number to a doorbell. If it has
+ * not consumed all there is by then, the event comes at once. Between a CEQ entry and PFPE_CQACK
+ * for it a CQ posts no other; an event that falls due is kept until then.
  *
- * An entry that would overwrite one the host has not consumed is not written: the CQ is broken from then
- * on and an asynchronous event tells so, if the CQ was created with the check.
+ * An entry that would overwrite one the host has not consumed is not written: the CQ is broken from
+ * then on and an asynchronous event tells so, if the CQ was created with the check.
  */
 #pragma once
 
@@ -37,8 +38,8 @@ public:
 	bool exists(uint32_t cq) const { return cq < cqs_.size() && cqs_[cq].exists; }
 
 	/**
-	 * Writes one entry, setting its valid bit. @p solicited: it also wakes a host that waits for
-	 * solicited completions only. Returns false if there was no place for it.
+	 * Writes one entry, setting its valid bit. @p solicited: it also wakes a host that waits
+	 * for solicited completions only. Returns false if there was no place for it.
 	 */
 	bool post(uint32_t cq, hw::Cqe entry, bool solicited);
 
@@ -59,8 +60,8 @@ private:
 		bool check_overflow = false;
 		bool has_ceq = false;
 		bool polarity = true;
-		bool resized = false;		/* the shadow's consumer index may still be of the old ring */
-		bool event_posted = false;	/* CEQ entry not acknowledged */
+		bool resized = false; /* the shadow's consumer index may still be of the old ring */
+		bool event_posted = false; /* CEQ entry not acknowledged */
 		bool event_due = false;
 		Armed armed = Armed::no;
 		uint32_t ceq = 0;

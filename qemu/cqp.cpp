@@ -76,8 +76,9 @@ void Cqp::write_low(uint32_t, uint32_t low)
 void Cqp::refuse(uint16_t minor)
 {
 	status_error_ = true;
-	error_codes_ = static_cast<uint32_t>(hw::reg::cqperrcodes_major.put(hw::cqp_error::command) |
-					     hw::reg::cqperrcodes_minor.put(minor));
+	error_codes_ =
+		static_cast<uint32_t>(hw::reg::cqperrcodes_major.put(hw::cqp_error::command) |
+				      hw::reg::cqperrcodes_minor.put(minor));
 	rdma_.dev.guest_error("no CQP: code %#x", minor);
 }
 
@@ -142,8 +143,9 @@ void Cqp::reset()
 void Cqp::stop(uint16_t minor)
 {
 	stopped_ = true;
-	error_codes_ = static_cast<uint32_t>(hw::reg::cqperrcodes_major.put(hw::cqp_error::command) |
-					     hw::reg::cqperrcodes_minor.put(minor));
+	error_codes_ =
+		static_cast<uint32_t>(hw::reg::cqperrcodes_major.put(hw::cqp_error::command) |
+				      hw::reg::cqperrcodes_minor.put(minor));
 	rdma_.dev.guest_error("CQP stops at WQE %u: code %#x", next_, minor);
 }
 

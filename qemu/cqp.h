@@ -2,15 +2,15 @@
 /*
  * The control QP (CQP): the ring through which the driver gives the engine its commands.
  *
- * Writing the address of a context to PFPE_CCQPHIGH, then PFPE_CCQPLOW, creates it; address 0 destroys it
- * and with it all that its commands made. PFPE_CQPDB takes the driver's producer index:
+ * Writing the address of a context to PFPE_CCQPHIGH, then PFPE_CCQPLOW, creates it; address 0
+ * destroys it and with it all that its commands made. PFPE_CQPDB takes the driver's producer index:
  *
  *	CQPDB -> WQE at tail, valid bit of this lap? -> handler (cqp_commands.cpp)
  *	      -> PFPE_CQPTAIL moves -> entry in the CCQ, once that exists -> its CEQ event if armed
  *
- * A command is complete when the doorbell write returns. CQPTAIL also has an error bit, for the time when
- * there is no CCQ: it tells how the last command ended, PFPE_CQPERRCODES tells why. A WQE that cannot be
- * read or has the wrong valid bit stops the CQP for good, with the same bit.
+ * A command is complete when the doorbell write returns. CQPTAIL also has an error bit, for the
+ * time when there is no CCQ: it tells how the last command ended, PFPE_CQPERRCODES tells why. A WQE
+ * that cannot be read or has the wrong valid bit stops the CQP for good, with the same bit.
  */
 #pragma once
 
@@ -62,15 +62,15 @@ private:
 	Refusals &refusals_;
 	uint64_t ring_ = 0;
 	uint64_t cookie_ = 0;
-	uint32_t entries_ = 0;		/* 0: no CQP */
-	uint32_t next_ = 0;		/* index of the WQE to execute next */
-	uint32_t tail_ = 0;		/* what CQPTAIL shows */
+	uint32_t entries_ = 0; /* 0: no CQP */
+	uint32_t next_ = 0;    /* index of the WQE to execute next */
+	uint32_t tail_ = 0;    /* what CQPTAIL shows */
 	uint32_t error_codes_ = 0;
 	bool polarity_ = true;
 	bool status_done_ = false;
 	bool status_error_ = false;
 	bool stopped_ = false;
-	bool failed_ = false;		/* the last command did */
+	bool failed_ = false; /* the last command did */
 };
 
 } // namespace e810

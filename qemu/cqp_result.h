@@ -18,10 +18,10 @@ namespace hw = irdma::hw;
  */
 namespace refusal {
 constexpr uint16_t unknown_opcode = 0x0f01;
-constexpr uint16_t bad_index = 0x0f02;	    /* number beyond what COMMIT_FPM or the hardware allows */
+constexpr uint16_t bad_index = 0x0f02; /* number beyond what COMMIT_FPM or the hardware allows */
 constexpr uint16_t bad_parameter = 0x0f03;
-constexpr uint16_t memory_fault = 0x0f04;   /* DMA to an address of the command failed */
-constexpr uint16_t exhausted = 0x0f05;	    /* no free page, handle, instance */
+constexpr uint16_t memory_fault = 0x0f04; /* DMA to an address of the command failed */
+constexpr uint16_t exhausted = 0x0f05;	  /* no free page, handle, instance */
 constexpr uint16_t unsupported = 0x0f06;
 } // namespace refusal
 

@@ -70,7 +70,8 @@ void Doorbells::write_user_page(uint32_t index, uint32_t value)
 void Doorbells::write_push(uint32_t index, uint32_t)
 {
 	if (!pages_[index / registers_per_page])
-		rdma_.dev.guest_error("write to push page %u, which is free", index / registers_per_page);
+		rdma_.dev.guest_error("write to push page %u, which is free",
+				      index / registers_per_page);
 }
 
 CqpResult Doorbells::manage_push_page(const hw::CqpWqe &wqe)

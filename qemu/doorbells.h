@@ -3,8 +3,9 @@
  * Doorbells: registers of the kernel, the page mapped into every user process, and push pages.
  *
  * The user page and the kernel's registers do the same: a QP number says that work was posted, a CQ
- * number arms the CQ. A push page takes WQEs written straight to the device; MANAGE_PUSH_PAGE hands one
- * out. Without a transport what is pushed goes nowhere, and the WQE is found in the ring as well.
+ * number arms the CQ. A push page takes WQEs written straight to the device; MANAGE_PUSH_PAGE hands
+ * one out. Without a transport what is pushed goes nowhere, and the WQE is found in the ring as
+ * well.
  */
 #pragma once
 

@@ -14,7 +14,8 @@ namespace e810 {
 
 EventQueues::EventQueues(Rdma &rdma) : rdma_(rdma)
 {
-	rdma.dev.registers.claim<nullptr, &EventQueues::write_aeqalloc>(this, hw::reg::pfpe_aeqalloc);
+	rdma.dev.registers.claim<nullptr, &EventQueues::write_aeqalloc>(this,
+									hw::reg::pfpe_aeqalloc);
 }
 
 void EventQueues::Ring::advance()
@@ -87,12 +88,16 @@ void EventQueues::post_completion(uint32_t id, uint64_t context)
 	if (!ceq_exists(id))
 		return;
 	Ring &ring = ceqs_[id];
-	auto address = rdma_.hmc.address(ring.pages, static_cast<uint64_t>(ring.next) * sizeof(hw::Ceqe));
+	auto address =
+		rdma_.hmc.address(ring.pages, static_cast<uint64_t>(ring.next) * sizeof(hw::Ceqe));
 	hw::Ceqe entry;
 
 	entry.set(hw::ceqe::context, context);
 	entry.set(hw::ceqe::valid, ring.polarity);
-	rdma_.dev.trace.event("ceqe").u64("ceq", id).u64("index", ring.next).hex("context", context);
+	rdma_.dev.trace.event("ceqe")
+		.u64("ceq", id)
+		.u64("index", ring.next)
+		.hex("context", context);
 	if (!address || !rdma_.dev.memory.store(*address, entry))
 		return rdma_.memory_error("CEQ entry");
 	ring.advance();
@@ -128,7 +133,8 @@ void EventQueues::post(const AsyncEvent &event)
 		decode(line, hw::layout("aeqe", fields), entry);
 	}
 
-	auto address = rdma_.hmc.address(aeq_.pages, static_cast<uint64_t>(aeq_.next) * sizeof(hw::Aeqe));
+	auto address =
+		rdma_.hmc.address(aeq_.pages, static_cast<uint64_t>(aeq_.next) * sizeof(hw::Aeqe));
 	/* The word with the valid bit after the other. */
 	if (!address || !rdma_.dev.memory.store(*address, entry.qw[0]) ||
 	    !rdma_.dev.memory.store(*address + 8, entry.qw[1]))

@@ -2,13 +2,14 @@
 /*
  * Event queues: up to 16 completion event queues (CEQ) and the asynchronous event queue (AEQ).
  *
- * A CEQ entry says that an armed CQ has something; an AEQ entry that something happened to a QP or CQ
- * outside the order of its work. Both are rings in guest memory whose entries carry a valid bit that
- * toggles with each lap, and each has an interrupt cause.
+ * A CEQ entry says that an armed CQ has something; an AEQ entry that something happened to a QP or
+ * CQ outside the order of its work. Both are rings in guest memory whose entries carry a valid bit
+ * that toggles with each lap, and each has an interrupt cause.
  *
- * No CEQ can overflow: it has as many entries as CQs that use it, and a CQ gets its next entry only after
- * PFPE_CQACK (see CompletionQueues). The AEQ can: the driver returns entries through PFPE_AEQALLOC, and
- * while none is free events are lost, which the next entry tells with its overflow bit.
+ * No CEQ can overflow: it has as many entries as CQs that use it, and a CQ gets its next entry only
+ * after PFPE_CQACK (see CompletionQueues). The AEQ can: the driver returns entries through
+ * PFPE_AEQALLOC, and while none is free events are lost, which the next entry tells with its
+ * overflow bit.
  */
 #pragma once
 
@@ -27,8 +28,8 @@ namespace e810 {
 struct AsyncEvent {
 	hw::AeCode code;
 	hw::AeSource source;
-	uint32_t id = 0;	/* QP number, or CQ number if the source is a CQ */
-	uint64_t context = 0;	/* of that QP or CQ */
+	uint32_t id = 0;      /* QP number, or CQ number if the source is a CQ */
+	uint64_t context = 0; /* of that QP or CQ */
 	uint32_t wqe_index = 0;
 	hw::QpState state = hw::QpState::invalid;
 };
@@ -56,8 +57,8 @@ public:
 private:
 	struct Ring {
 		PageList pages;
-		uint32_t size = 0;	/* entries; 0: does not exist */
-		uint32_t next = 0;	/* index of the next entry to write */
+		uint32_t size = 0; /* entries; 0: does not exist */
+		uint32_t next = 0; /* index of the next entry to write */
 		bool polarity = true;
 
 		void advance();
@@ -69,8 +70,8 @@ private:
 	Rdma &rdma_;
 	std::array<Ring, Hmc::max_ceqs> ceqs_;
 	Ring aeq_;
-	uint32_t aeq_used_ = 0;		/* entries that the driver has not returned */
-	bool aeq_overflow_ = false;	/* an event was lost since the last entry */
+	uint32_t aeq_used_ = 0;	    /* entries that the driver has not returned */
+	bool aeq_overflow_ = false; /* an event was lost since the last entry */
 };
 
 } // namespace e810

@@ -15,30 +15,20 @@ namespace {
 struct Offer {
 	hw::HmcObject kind;
 	uint32_t count;
-	uint32_t size;	/* log2 of an object's bytes, or a block size; see HmcObjectInfo::Size */
+	uint32_t size; /* log2 of an object's bytes, or a block size; see HmcObjectInfo::Size */
 };
 
 constexpr Offer offers[] = {
-	{hw::HmcObject::qp, 512, 9},
-	{hw::HmcObject::cq, 1024, 6},
-	{hw::HmcObject::hte, 4096, 6},
-	{hw::HmcObject::arp, 512, 6},
-	{hw::HmcObject::apbvt, 1, 0},
-	{hw::HmcObject::mr, 16384, 6},
-	{hw::HmcObject::xf, 32768, 6},
-	{hw::HmcObject::xffl, 32768, 4},
-	{hw::HmcObject::q1, 131072, 6},
-	{hw::HmcObject::q1fl, 131072, 4},
-	{hw::HmcObject::timer, 4096, 6},
-	{hw::HmcObject::fsimc, 256, 6},
-	{hw::HmcObject::fsiav, 512, 6},
-	{hw::HmcObject::pble, 1 << 20, 0},
-	{hw::HmcObject::rrf, 32768, 6},
-	{hw::HmcObject::rrffl, 32768, 4},
-	{hw::HmcObject::hdr, 512, 6},
-	{hw::HmcObject::md, 1024, 6},
-	{hw::HmcObject::ooisc, 32768, 6},
-	{hw::HmcObject::ooiscffl, 32768, 4},
+	{hw::HmcObject::qp, 512, 9},	  {hw::HmcObject::cq, 1024, 6},
+	{hw::HmcObject::hte, 4096, 6},	  {hw::HmcObject::arp, 512, 6},
+	{hw::HmcObject::apbvt, 1, 0},	  {hw::HmcObject::mr, 16384, 6},
+	{hw::HmcObject::xf, 32768, 6},	  {hw::HmcObject::xffl, 32768, 4},
+	{hw::HmcObject::q1, 131072, 6},	  {hw::HmcObject::q1fl, 131072, 4},
+	{hw::HmcObject::timer, 4096, 6},  {hw::HmcObject::fsimc, 256, 6},
+	{hw::HmcObject::fsiav, 512, 6},	  {hw::HmcObject::pble, 1 << 20, 0},
+	{hw::HmcObject::rrf, 32768, 6},	  {hw::HmcObject::rrffl, 32768, 4},
+	{hw::HmcObject::hdr, 512, 6},	  {hw::HmcObject::md, 1024, 6},
+	{hw::HmcObject::ooisc, 32768, 6}, {hw::HmcObject::ooiscffl, 32768, 4},
 };
 
 consteval bool in_order()
@@ -58,7 +48,8 @@ uint32_t object_bytes(unsigned kind)
 {
 	const hw::HmcObjectInfo &info = hw::hmc_object_info[kind];
 
-	return info.size == hw::HmcObjectInfo::log2_bytes ? 1u << offers[kind].size : info.fixed_bytes;
+	return info.size == hw::HmcObjectInfo::log2_bytes ? 1u << offers[kind].size
+							  : info.fixed_bytes;
 }
 
 } // namespace
@@ -67,8 +58,9 @@ PageList PageList::of(bool is_virtual, uint64_t address, uint32_t first_pble, ui
 {
 	if (!is_virtual)
 		return {address, 0, hw::PblLevel::contiguous};
-	return {0, first_pble, level == static_cast<uint32_t>(hw::PblLevel::two) ? hw::PblLevel::two
-										 : hw::PblLevel::one};
+	return {0, first_pble,
+		level == static_cast<uint32_t>(hw::PblLevel::two) ? hw::PblLevel::two
+								  : hw::PblLevel::one};
 }
 
 void Hmc::reset()
@@ -124,7 +116,8 @@ CqpResult Hmc::commit_fpm(const hw::CqpWqe &wqe)
 		objects[kind] = {static_cast<uint32_t>(count), object_bytes(kind), base};
 		word.set(hw::fpm_count.put(fixed ? 0 : count) |
 			 hw::fpm_base.put(base / hw::fpm_base_unit));
-		base = irdma::align_up<uint64_t>(base + count * object_bytes(kind), hw::fpm_base_unit);
+		base = irdma::align_up<uint64_t>(base + count * object_bytes(kind),
+						 hw::fpm_base_unit);
 	}
 	if (base > max_segments * hw::sd_bytes)
 		return CqpResult::fail(refusal::exhausted);
@@ -170,8 +163,8 @@ bool Hmc::update_segment(uint64_t command, uint64_t data)
 		return false;
 	if (sd_valid.take(data) && sd_bp_count.take(data) != hw::pages_per_sd)
 		return false;
-	segments_[index] = {sd_valid.take(data) != 0, sd_direct.take(data) != 0, sd_page.take(data)
-										     << sd_page.lo};
+	segments_[index] = {sd_valid.take(data) != 0, sd_direct.take(data) != 0,
+			    sd_page.take(data) << sd_page.lo};
 	return true;
 }
 
@@ -224,7 +217,7 @@ std::optional<uint64_t> Hmc::pble(uint32_t index) const
 
 std::optional<uint64_t> Hmc::page(const PageList &list, uint64_t page) const
 {
-	constexpr uint32_t leaf = 512;	/* PBLEs in a leaf of a two-level list */
+	constexpr uint32_t leaf = 512; /* PBLEs in a leaf of a two-level list */
 
 	if (page > UINT32_MAX - list.first_pble)
 		return std::nullopt;
@@ -248,8 +241,8 @@ std::optional<uint64_t> Hmc::address(const PageList &list, uint64_t offset) cons
 
 uint32_t Hmc::segments() const
 {
-	return static_cast<uint32_t>(
-		std::count_if(segments_.begin(), segments_.end(), [](const Segment &s) { return s.valid; }));
+	return static_cast<uint32_t>(std::count_if(segments_.begin(), segments_.end(),
+						   [](const Segment &s) { return s.valid; }));
 }
 
 } // namespace e810

@@ -2,9 +2,9 @@
 /*
  * Host memory cache of the protocol engine.
  *
- * The driver gives the engine memory for its objects: it asks what the engine could use (QUERY_FPM),
- * says how many of each kind it wants (COMMIT_FPM) and is told where each kind begins in the function's
- * private memory, a linear space of the engine's own:
+ * The driver gives the engine memory for its objects: it asks what the engine could use
+ * (QUERY_FPM), says how many of each kind it wants (COMMIT_FPM) and is told where each kind begins
+ * in the function's private memory, a linear space of the engine's own:
  *
  *	private memory address [.. 21] -> segment descriptor -> 2 MiB page                 (direct)
  *	                                                     -> table of 512 pages, [20:12] (paged)
@@ -28,7 +28,7 @@ class Rdma;
 
 /** Where a ring of 4 KiB pages lies: one run of bus addresses, or a list of PBLEs. */
 struct PageList {
-	uint64_t base = 0;	/* bus address, if contiguous */
+	uint64_t base = 0; /* bus address, if contiguous */
 	uint32_t first_pble = 0;
 	hw::PblLevel level = hw::PblLevel::contiguous;
 
@@ -46,7 +46,10 @@ public:
 	CqpResult pages_allocated(const hw::CqpWqe &wqe);
 
 	/** Committed number of objects of a kind; 0 before COMMIT_FPM. */
-	uint32_t count(hw::HmcObject kind) const { return objects_[static_cast<unsigned>(kind)].count; }
+	uint32_t count(hw::HmcObject kind) const
+	{
+		return objects_[static_cast<unsigned>(kind)].count;
+	}
 
 	/** Largest number of objects of a kind that QUERY_FPM offers. */
 	static uint32_t limit(hw::HmcObject kind);
@@ -77,8 +80,8 @@ public:
 private:
 	struct Objects {
 		uint32_t count = 0;
-		uint32_t bytes = 0;	/* of one */
-		uint64_t base = 0;	/* in private memory */
+		uint32_t bytes = 0; /* of one */
+		uint64_t base = 0;  /* in private memory */
 	};
 	struct Segment {
 		bool valid = false;

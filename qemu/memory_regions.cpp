@@ -30,7 +30,8 @@ MemoryRegion *MemoryRegions::find(uint64_t index)
 {
 	uint32_t number = slot(index);
 
-	if (number >= regions_.size() || !regions_[number].exists || regions_[number].index != index)
+	if (number >= regions_.size() || !regions_[number].exists ||
+	    regions_[number].index != index)
 		return nullptr;
 	return &regions_[number];
 }
@@ -67,8 +68,9 @@ CqpResult MemoryRegions::alloc(const hw::CqpWqe &wqe)
 	region.rights = static_cast<uint32_t>(wqe.get(hw::cqp_stag::access));
 	region.remote_access = wqe.get(remote_access);
 	region.page_size = static_cast<hw::HostPage>(wqe.get(page_size));
-	region.pages = PageList::of(wqe.get(pbl_level), 0, static_cast<uint32_t>(wqe.get(first_pble)),
-				    static_cast<uint32_t>(wqe.get(pbl_level)));
+	region.pages =
+		PageList::of(wqe.get(pbl_level), 0, static_cast<uint32_t>(wqe.get(first_pble)),
+			     static_cast<uint32_t>(wqe.get(pbl_level)));
 	regions_[slot(region.index)] = region;
 	return result;
 }
@@ -92,8 +94,9 @@ CqpResult MemoryRegions::reg(const hw::CqpWqe &wqe)
 	region.rights = static_cast<uint32_t>(wqe.get(hw::cqp_stag::access));
 	region.remote_access = wqe.get(remote_access);
 	region.page_size = static_cast<hw::HostPage>(wqe.get(page_size));
-	region.pages = PageList::of(level, wqe.get(addr), static_cast<uint32_t>(wqe.get(first_pble)),
-				    static_cast<uint32_t>(level));
+	region.pages =
+		PageList::of(level, wqe.get(addr), static_cast<uint32_t>(wqe.get(first_pble)),
+			     static_cast<uint32_t>(level));
 	regions_[slot(region.index)] = region;
 	return result;
 }

@@ -2,8 +2,8 @@
 /*
  * STags: memory regions and windows, by which work names memory.
  *
- * A key is index << 8 | key byte. Drivers put random bits above the number of the region in the 24-bit
- * index, so the table is looked up by the low bits and the whole index is compared.
+ * A key is index << 8 | key byte. Drivers put random bits above the number of the region in the
+ * 24-bit index, so the table is looked up by the low bits and the whole index is compared.
  */
 #pragma once
 
@@ -18,18 +18,18 @@ namespace e810 {
 /** State of one STag, as the transport will check and translate with it. */
 struct MemoryRegion {
 	bool exists = false;
-	bool valid = false;		/* false: allocated, to be made valid by fast register or bind */
+	bool valid = false; /* false: allocated, to be made valid by fast register or bind */
 	bool is_window = false;
 	bool window_type2 = false;
 	bool va_based = false;
 	bool remote_access = false;
 	uint8_t key = 0;
-	uint32_t index = 0;		/* all 24 bits */
+	uint32_t index = 0; /* all 24 bits */
 	uint32_t pd = 0;
-	uint32_t rights = 0;		/* hw::access */
+	uint32_t rights = 0; /* hw::access */
 	hw::HostPage page_size = hw::HostPage::size_4k;
-	uint64_t va = 0;		/* of the first byte, or its offset in the first page */
-	uint64_t length = 0;		/* 0 on a valid region: all memory */
+	uint64_t va = 0;     /* of the first byte, or its offset in the first page */
+	uint64_t length = 0; /* 0 on a valid region: all memory */
 	PageList pages;
 };
 

@@ -25,13 +25,19 @@ constexpr uint32_t next_states(hw::QpState state)
 	using enum hw::QpState;
 
 	switch (state) {
-	case idle: return bit(idle) | bit(rtr) | bit(error);
-	case rtr: return bit(rtr) | bit(rts) | bit(error);
-	case rts: return bit(rts) | bit(sqd) | bit(error);
-	case sqd: return bit(sqd) | bit(rts) | bit(error);
-	case error: return bit(error);
+	case idle:
+		return bit(idle) | bit(rtr) | bit(error);
+	case rtr:
+		return bit(rtr) | bit(rts) | bit(error);
+	case rts:
+		return bit(rts) | bit(sqd) | bit(error);
+	case sqd:
+		return bit(sqd) | bit(rts) | bit(error);
+	case error:
+		return bit(error);
 	case invalid:
-	case terminate: break;
+	case terminate:
+		break;
 	}
 	return 0;
 }
@@ -49,13 +55,14 @@ constexpr Guarded guarded_fields[] = {
 
 /* Fields that are fixed once the queue pair exists. */
 constexpr hw::Field constant_fields[] = {
-	hw::qpc::sq_addr, hw::qpc::rq_addr, hw::qpc::sq_size, hw::qpc::rq_size,
-	hw::qpc::rq_wqe_size, hw::qpc::completion_ctx,
+	hw::qpc::sq_addr, hw::qpc::rq_addr,	hw::qpc::sq_size,
+	hw::qpc::rq_size, hw::qpc::rq_wqe_size, hw::qpc::completion_ctx,
 };
 
 /* Packet sequence numbers belong to the device from the state on that starts their use. */
 constexpr hw::Field receive_psn[] = {hw::qpc::expected_psn};
-constexpr hw::Field send_psn[] = {hw::qpc::psn_next, hw::qpc::psn_una, hw::qpc::psn_max, hw::qpc::lsn};
+constexpr hw::Field send_psn[] = {hw::qpc::psn_next, hw::qpc::psn_una, hw::qpc::psn_max,
+				  hw::qpc::lsn};
 
 void keep(hw::QpContext &to, const hw::QpContext &from, std::span<const hw::Field> fields)
 {
@@ -64,7 +71,8 @@ void keep(hw::QpContext &to, const hw::QpContext &from, std::span<const hw::Fiel
 }
 
 /* What the device's context becomes when it is @qp's now and the command brings @given. */
-hw::QpContext merged(const QueuePair &qp, hw::QpState next, const hw::CqpWqe &wqe, hw::QpContext given)
+hw::QpContext merged(const QueuePair &qp, hw::QpState next, const hw::CqpWqe &wqe,
+		     hw::QpContext given)
 {
 	for (const Guarded &guarded : guarded_fields)
 		if (!wqe.get(guarded.flag))
@@ -75,6 +83,16 @@ hw::QpContext merged(const QueuePair &qp, hw::QpState next, const hw::CqpWqe &wq
 	if (!(qp.state == hw::QpState::rtr && next == hw::QpState::rts))
 		keep(given, qp.context, send_psn);
 	return given;
+}
+
+/* Minor code of a flush: which queues held work. */
+uint16_t flushed(bool sq, bool rq)
+{
+	if (sq && rq)
+		return hw::cqp_flushed::both;
+	if (sq)
+		return hw::cqp_flushed::sq;
+	return rq ? hw::cqp_flushed::rq : 0;
 }
 
 uint32_t queue_quanta(uint64_t size_code)
@@ -104,7 +122,8 @@ bool QueuePairs::load_context(const hw::CqpWqe &wqe, uint32_t id, hw::QpContext 
 	return true;
 }
 
-/* CQs and ARP entry that a context names. Those of UD name no destination: the address handle does. */
+/* CQs and ARP entry that a context names. Those of UD name no destination: the address handle does.
+ * */
 CqpResult QueuePairs::check_references(const hw::CqpWqe &wqe, hw::QpType type,
 				       const hw::QpContext &context)
 {
@@ -259,14 +278,13 @@ CqpResult QueuePairs::flush(const hw::CqpWqe &wqe)
 		       static_cast<hw::AeSource>(wqe.get(ae_source)), 0);
 
 	CqpResult result = CqpResult::ok();
-	result.minor = sq && rq ? hw::cqp_flushed::both : sq ? hw::cqp_flushed::sq
-						       : rq ? hw::cqp_flushed::rq : 0;
+	result.minor = flushed(sq, rq);
 	return result;
 }
 
 /*
- * One error completion for the oldest WQE stands for all outstanding ones: the host completes the others
- * itself. Returns whether there was one.
+ * One error completion for the oldest WQE stands for all outstanding ones: the host completes the
+ * others itself. Returns whether there was one.
  */
 bool QueuePairs::flush_queue(QueuePair &qp, bool is_sq, uint64_t major, uint64_t minor)
 {
@@ -305,7 +323,8 @@ bool QueuePairs::flush_queue(QueuePair &qp, bool is_sq, uint64_t major, uint64_t
 	return true;
 }
 
-void QueuePairs::report(const QueuePair &qp, hw::AeCode code, hw::AeSource source, uint32_t wqe_index)
+void QueuePairs::report(const QueuePair &qp, hw::AeCode code, hw::AeSource source,
+			uint32_t wqe_index)
 {
 	rdma_.events.post({.code = code,
 			   .source = source,
@@ -326,8 +345,8 @@ void QueuePairs::doorbell(uint32_t id)
 }
 
 /*
- * The seam to the transport: @qp may send and its send queue may hold work. Nothing executes it yet; the
- * WQE at the head is shown, and stays outstanding.
+ * The seam to the transport: @qp may send and its send queue may hold work. Nothing executes it
+ * yet; the WQE at the head is shown, and stays outstanding.
  */
 void QueuePairs::qp_work_available(QueuePair &qp)
 {
@@ -343,8 +362,8 @@ void QueuePairs::qp_work_available(QueuePair &qp)
 
 uint32_t QueuePairs::in_use() const
 {
-	return static_cast<uint32_t>(
-		std::count_if(qps_.begin(), qps_.end(), [](const auto &qp) { return qp != nullptr; }));
+	return static_cast<uint32_t>(std::count_if(qps_.begin(), qps_.end(),
+						   [](const auto &qp) { return qp != nullptr; }));
 }
 
 void QueuePairs::reset()

@@ -7,8 +7,9 @@
  *	   v      |         v                     |     v      v
  *	 idle (RESET, INIT) -> rtr -> rts <-> sqd +   error -> FLUSH_WQES, DESTROY_QP
  *
- * A command points at a context in guest memory. The device takes a copy of what the command's flags and
- * the state call for, so what a guest changes afterwards is not seen. A refused command changes nothing.
+ * A command points at a context in guest memory. The device takes a copy of what the command's
+ * flags and the state call for, so what a guest changes afterwards is not seen. A refused command
+ * changes nothing.
  *
  * Work: a doorbell makes an RTS queue pair look at its send queue. qp_work_available() is where the
  * transport takes over; without one, work stays outstanding until it is flushed.

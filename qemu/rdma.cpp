@@ -21,8 +21,9 @@ constexpr uint64_t feature_types[] = {1, 26};
 } // namespace
 
 Rdma::Rdma(Device &device)
-	: dev(device), hmc(*this), events(*this), cqs(*this), qps(*this), regions(*this), addresses(*this),
-	  stats(*this), doorbells(*this), refusals_(e810_fail_steps(device.host)), cqp_(*this, refusals_)
+	: dev(device), hmc(*this), events(*this), cqs(*this), qps(*this), regions(*this),
+	  addresses(*this), stats(*this), doorbells(*this), refusals_(e810_fail_steps(device.host)),
+	  cqp_(*this, refusals_)
 {
 	using namespace hw::reg;
 	Registers &r = dev.registers;
@@ -91,14 +92,17 @@ void Rdma::trace_objects(const char *event)
 
 uint32_t Rdma::read_doorbell_size(uint32_t)
 {
-	uint32_t size = refusals_.ask("db-size").action == Refusals::Action::none ? hw::reg::db_size_8m : 0;
+	uint32_t size =
+		refusals_.ask("db-size").action == Refusals::Action::none ? hw::reg::db_size_8m : 0;
 
 	return static_cast<uint32_t>(hw::reg::lbarctrl_db_size.put(size));
 }
 
 uint32_t Rdma::read_cpu_status(uint32_t)
 {
-	return refusals_.ask("cpustatus").action == Refusals::Action::none ? hw::reg::cpustatus_ready : 0;
+	return refusals_.ask("cpustatus").action == Refusals::Action::none
+		       ? hw::reg::cpustatus_ready
+		       : 0;
 }
 
 /* Page descriptors are read anew at each use, so there is nothing to invalidate. */
@@ -117,7 +121,8 @@ CqpResult Rdma::query_features(const hw::CqpWqe &wqe)
 		     fw_minor.put(firmware_minor);
 	for (size_t i = 0; i < std::size(feature_types); i++)
 		entries[i + 1] = entry_type.put(feature_types[i]);
-	if (!dev.memory.write64(wqe.get(addr), std::span(entries).first(std::min(fit, entries.size()))))
+	if (!dev.memory.write64(wqe.get(addr),
+				std::span(entries).first(std::min(fit, entries.size()))))
 		return CqpResult::fail(refusal::memory_fault);
 	return CqpResult::ok();
 }

@@ -7,8 +7,8 @@
  *	Doorbells -----------> QueuePairs (work), CompletionQueues (arm, acknowledge)
  *	QueuePairs, Cqp -----> CompletionQueues -> EventQueues -> Interrupts
  *
- * Device owns the engine, resets it, and offers it received RoCEv2 frames before the LAN rings get them.
- * All numbers that a guest gives are checked by the block that owns the table.
+ * Device owns the engine, resets it, and offers it received RoCEv2 frames before the LAN rings get
+ * them. All numbers that a guest gives are checked by the block that owns the table.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Statistics of the protocol engine: instances of 128 counters each, the first being the function's.
+ * Statistics of the protocol engine: instances of 128 counters each, the first being the
+ * function's.
  *
  * MANAGE_STATS hands out further instances for VSIs, GATHER_STATS copies one to guest memory.
  */

@@ -5,9 +5,9 @@
  *	fail=STEP[:N][=MAJOR.MINOR][!mute][,...]
  *
  * STEP is "cpustatus", "db-size", "cqp-create", or the name of a CQP command as in the trace. ":N"
- * means only the Nth such command since power on, so that the command after it works. "=MAJOR.MINOR"
- * gives the error codes, in hexadecimal. "!mute" lets the device never answer, instead of with an error.
- * Steps of other blocks may stand in the same list.
+ * means only the Nth such command since power on, so that the command after it works.
+ * "=MAJOR.MINOR" gives the error codes, in hexadecimal. "!mute" lets the device never answer,
+ * instead of with an error. Steps of other blocks may stand in the same list.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ public:
 private:
 	struct Entry {
 		std::string_view step;
-		uint32_t only = 0;	/* 0: each occurrence */
+		uint32_t only = 0; /* 0: each occurrence */
 		uint32_t seen = 0;
 		Verdict verdict;
 	};

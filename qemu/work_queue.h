@@ -2,9 +2,10 @@
 /*
  * A send or receive queue as the device sees it: a ring of 32-byte quanta in guest memory.
  *
- * Nobody tells the device how much was posted: it reads the first quantum of a WQE at its own index and
- * takes the WQE if the valid bit is the one of this lap (1 on the first, toggling). A WQE of the send
- * queue is as long as its header says; WQEs of the receive queue have a fixed number of quanta.
+ * Nobody tells the device how much was posted: it reads the first quantum of a WQE at its own index
+ * and takes the WQE if the valid bit is the one of this lap (1 on the first, toggling). A WQE of
+ * the send queue is as long as its header says; WQEs of the receive queue have a fixed number of
+ * quanta.
  */
 #pragma once
 
@@ -27,7 +28,8 @@ public:
 	/** Quantum index of the WQE that next() looks at. */
 	uint32_t index() const { return index_; }
 
-	/** The first quantum of the WQE at index(), if it is valid; nullopt also if it cannot be read. */
+	/** The first quantum of the WQE at index(), if it is valid; nullopt also if it cannot be
+	 * read. */
 	std::optional<hw::Quantum> next(const Rdma &rdma) const;
 
 	/** Goes on by @p quanta, as the length of the WQE at index(). */

@@ -11,9 +11,12 @@ CqpResult WorkScheduler::command(const hw::CqpWqe &wqe)
 	uint32_t id = static_cast<uint32_t>(wqe.get(hw::cqp_ws::node));
 
 	switch (wqe.get(hw::cqp_ws::node_op)) {
-	case hw::cqp_ws::op_add: return add(wqe, id);
-	case hw::cqp_ws::op_modify: return modify(wqe, id);
-	case hw::cqp_ws::op_delete: return remove(id);
+	case hw::cqp_ws::op_add:
+		return add(wqe, id);
+	case hw::cqp_ws::op_modify:
+		return modify(wqe, id);
+	case hw::cqp_ws::op_delete:
+		return remove(id);
 	}
 	return CqpResult::fail(refusal::bad_parameter);
 }
@@ -69,8 +72,8 @@ CqpResult WorkScheduler::remove(uint32_t id)
 
 uint32_t WorkScheduler::in_use() const
 {
-	return static_cast<uint32_t>(
-		std::count_if(nodes_.begin(), nodes_.end(), [](const Node &n) { return n.exists; }));
+	return static_cast<uint32_t>(std::count_if(nodes_.begin(), nodes_.end(),
+						   [](const Node &n) { return n.exists; }));
 }
 
 } // namespace e810

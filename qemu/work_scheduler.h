@@ -4,8 +4,9 @@
  *
  *	root -- node of a VSI -- leaf of a traffic class = queue set
  *
- * The driver numbers the nodes; a leaf gets a queue-set handle, which the contexts of queue pairs name
- * and which `ice` is told with AdminQ 0c33. A root is its own parent. Nothing is scheduled by it.
+ * The driver numbers the nodes; a leaf gets a queue-set handle, which the contexts of queue pairs
+ * name and which `ice` is told with AdminQ 0c33. A root is its own parent. Nothing is scheduled by
+ * it.
  */
 #pragma once
 
@@ -48,7 +49,7 @@ private:
 	static constexpr size_t max_nodes = hw::max_ws_nodes + 1;
 
 	std::array<Node, max_nodes> nodes_{};
-	std::bitset<max_nodes> handles_{1};	/* handle 0 is nobody's */
+	std::bitset<max_nodes> handles_{1}; /* handle 0 is nobody's */
 };
 
 } // namespace e810

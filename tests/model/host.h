@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A stand-in for QEMU below the device model: guest memory, interrupts, timers and deferred work, as
- * glue.h asks for them. Implements the functions of glue.h; the test programs look at its state.
+ * A stand-in for QEMU below the device model: guest memory, interrupts, timers and deferred work,
+ * as glue.h asks for them. Implements the functions of glue.h; the test programs look at its state.
  */
 #pragma once
 
@@ -16,12 +16,13 @@ struct e810_host {
 
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_bytes);
 	std::vector<unsigned int> messages = std::vector<unsigned int>(E810_MAX_VECTORS);
-	std::string fail;		/* property "fail" */
-	std::string trace;		/* property "trace" */
-	uint64_t hole = UINT64_MAX;	/* this page of memory cannot be reached */
+	std::string fail;	    /* property "fail" */
+	std::string trace;	    /* property "trace" */
+	uint64_t hole = UINT64_MAX; /* this page of memory cannot be reached */
 	e810_device *device = nullptr;
 
-	/** Runs timers that have expired and deferred work, until there is none; at most a few rounds. */
+	/** Runs timers that have expired and deferred work, until there is none; at most a few
+	 * rounds. */
 	void settle();
 };
 

@@ -137,15 +137,16 @@ void RdmaDriver::bring_up()
 	hw::FpmBuffer fpm;
 	for (const hw::HmcObjectInfo &info : hw::hmc_object_info)
 		if (info.size != hw::HmcObjectInfo::not_queried)
-			fpm.qw[info.commit_word].set(info.object == hw::HmcObject::pble ? 4096 : 64);
+			fpm.qw[info.commit_word].set(info.object == hw::HmcObject::pble ? 4096
+											: 64);
 	put(place::buffer, fpm);
 	must(hw::CqpOp::commit_fpm, wqe);
 
 	for (uint64_t sd = 0; sd < 4; sd++) {
 		hw::CqpWqe update;
 		update.qw[0].set(hw::cqp_sds::sd_index.put(sd) | hw::cqp_sds::sd_write.put(1));
-		update.qw[1].set((place::segments + sd * hw::sd_bytes) | hw::cqp_sds::sd_valid.put(1) |
-				 hw::cqp_sds::sd_direct.put(1) |
+		update.qw[1].set((place::segments + sd * hw::sd_bytes) |
+				 hw::cqp_sds::sd_valid.put(1) | hw::cqp_sds::sd_direct.put(1) |
 				 hw::cqp_sds::sd_bp_count.put(hw::pages_per_sd));
 		must(hw::CqpOp::update_pe_sds, update);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The least of a driver for the model's protocol engine: guest memory laid out by hand, a control QP, and
- * commands one by one. Used by the test programs.
+ * The least of a driver for the model's protocol engine: guest memory laid out by hand, a control
+ * QP, and commands one by one. Used by the test programs.
  */
 #pragma once
 
@@ -21,13 +21,13 @@ namespace hw = irdma::hw;
 /* Where things lie in guest memory. */
 namespace place {
 constexpr uint64_t cqp_context = 0x1000;
-constexpr uint64_t buffer = 0x2000;	/* FPM, features, QP context */
-constexpr uint64_t shadows = 0x4000;	/* of CQ n at + 64 * n */
+constexpr uint64_t buffer = 0x2000;  /* FPM, features, QP context */
+constexpr uint64_t shadows = 0x4000; /* of CQ n at + 64 * n */
 constexpr uint64_t cqp_ring = 0x20000;
 constexpr uint64_t ccq = 0x40000;
 constexpr uint64_t ceq = 0x60000;
 constexpr uint64_t aeq = 0x68000;
-constexpr uint64_t queues = 0x80000;	/* SQ and RQ */
+constexpr uint64_t queues = 0x80000; /* SQ and RQ */
 constexpr uint64_t cq = 0x90000;
 constexpr uint64_t segments = 16 << 20; /* 2 MiB pages for SDs */
 } // namespace place
@@ -66,7 +66,8 @@ public:
 
 	/** Posts one command and returns its CCQ entry; nullopt if there was none, or another's. */
 	std::optional<Done> post(hw::CqpOp op, hw::CqpWqe wqe);
-	/** The same, for a command that must succeed; exits if not. Without CCQ only CQPTAIL is looked at. */
+	/** The same, for a command that must succeed; exits if not. Without CCQ only CQPTAIL is
+	 * looked at. */
 	uint32_t must(hw::CqpOp op, const hw::CqpWqe &wqe);
 
 	/** CQP, HMC of 4 direct segments, CCQ, one CEQ of 16 entries, an AEQ of 4 entries. */
@@ -80,7 +81,7 @@ public:
 	void arm(uint32_t cq, uint32_t consumer, bool next = true);
 
 	e810_host host;
-	uint32_t posted = 0;		/* commands so far */
+	uint32_t posted = 0; /* commands so far */
 	bool has_ccq = false;
 
 private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Throws nonsense at the model's protocol engine: random commands, contexts, doorbells, ring contents and
- * registers, with numbers near the limits of the tables, while the sanitizers watch.
+ * Throws nonsense at the model's protocol engine: random commands, contexts, doorbells, ring
+ * contents and registers, with numbers near the limits of the tables, while the sanitizers watch.
  *
  *	rdma-fuzz [SEED [ROUNDS]]
  *
- * Checked is that the device survives, a failure being a sanitizer's report, and that each command went
- * well now and then, so that it is known to be reached.
+ * Checked is that the device survives, a failure being a sanitizer's report, and that each command
+ * went well now and then, so that it is known to be reached.
  */
 #include <array>
 #include <cstdio>
@@ -25,13 +25,23 @@ public:
 	void round()
 	{
 		switch (below(16)) {
-		case 0: case 1: case 2: case 3: case 4: case 5: case 6: case 7:
+		case 0:
+		case 1:
+		case 2:
+		case 3:
+		case 4:
+		case 5:
+		case 6:
+		case 7:
 			command();
 			break;
-		case 8: case 9: case 10:
+		case 8:
+		case 9:
+		case 10:
 			doorbell();
 			break;
-		case 11: case 12:
+		case 11:
+		case 12:
 			scribble();
 			break;
 		case 13:
@@ -72,11 +82,16 @@ private:
 	uint64_t number(const hw::Field &field)
 	{
 		switch (below(8)) {
-		case 0: return random_();
-		case 1: return field.max();
-		case 2: return below(2048);
-		case 3: return 0;
-		default: return below(8);
+		case 0:
+			return random_();
+		case 1:
+			return field.max();
+		case 2:
+			return below(2048);
+		case 3:
+			return 0;
+		default:
+			return below(8);
 		}
 	}
 
@@ -94,7 +109,8 @@ private:
 
 		/* These two would end the game too early. */
 		if ((opcode == static_cast<uint32_t>(hw::CqpOp::destroy_cq) ||
-		     opcode == static_cast<uint32_t>(hw::CqpOp::commit_fpm)) && below(32))
+		     opcode == static_cast<uint32_t>(hw::CqpOp::commit_fpm)) &&
+		    below(32))
 			return;
 		for (unsigned i = 0; i < layout.count; i++) {
 			const hw::Field &field = layout.fields[i];
@@ -104,7 +120,7 @@ private:
 			plausible(opcode, wqe);
 		auto done = driver_.post(static_cast<hw::CqpOp>(opcode), wqe);
 		if (!done)
-			return restart();	/* the nonsense has cost us CQP or CCQ */
+			return restart(); /* the nonsense has cost us CQP or CCQ */
 		if (!done->error)
 			succeeded_[opcode]++;
 	}
@@ -159,9 +175,9 @@ private:
 	void doorbell()
 	{
 		constexpr uint32_t bells[] = {
-			hw::reg::pfpe_cqarm, hw::reg::pfpe_cqack, hw::reg::pfpe_wqealloc,
-			hw::reg::pfpe_aeqalloc, hw::reg::db_page_offset,
-			hw::reg::db_page_offset + hw::reg::db_cqarm,
+			hw::reg::pfpe_cqarm,	 hw::reg::pfpe_cqack,
+			hw::reg::pfpe_wqealloc,	 hw::reg::pfpe_aeqalloc,
+			hw::reg::db_page_offset, hw::reg::db_page_offset + hw::reg::db_cqarm,
 		};
 
 		driver_.write(bells[below(std::size(bells))],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the model's protocol engine must do and must refuse, one rule after the other, without QEMU and
- * without a driver that would only do what is right. Prints a line for each rule that is broken.
+ * What the model's protocol engine must do and must refuse, one rule after the other, without QEMU
+ * and without a driver that would only do what is right. Prints a line for each rule that is
+ * broken.
  */
 #include <cstdio>
 
@@ -67,7 +68,8 @@ void make_rts(RdmaDriver &driver)
 {
 	driver.must(hw::CqpOp::create_cq, driver.cq_wqe(1, 8));
 	driver.must(hw::CqpOp::work_sched_node, ws_wqe(0, 0, hw::cqp_ws::op_add, false));
-	uint32_t handle = driver.must(hw::CqpOp::work_sched_node, ws_wqe(1, 0, hw::cqp_ws::op_add, true));
+	uint32_t handle =
+		driver.must(hw::CqpOp::work_sched_node, ws_wqe(1, 0, hw::cqp_ws::op_add, true));
 	put_context(driver, handle);
 	driver.must(hw::CqpOp::create_qp, driver.qp_wqe(2, hw::QpState::idle));
 	driver.must(hw::CqpOp::modify_qp, driver.qp_wqe(2, hw::QpState::rtr));
@@ -100,7 +102,7 @@ void cqp_life()
 	CHECK(driver.create_cqp(0) == 1u << 31);
 	CHECK(driver.create_cqp(11) == 1u << 31);
 	CHECK(driver.create_cqp() == 1);
-	CHECK(driver.create_cqp() == (1u << 31 | 1));	/* there is one already */
+	CHECK(driver.create_cqp() == (1u << 31 | 1)); /* there is one already */
 	driver.destroy_cqp();
 	CHECK(driver.read(hw::reg::pfpe_ccqpstatus) == 0);
 	CHECK(driver.create_cqp() == 1);
@@ -173,7 +175,8 @@ void queue_pair_states()
 
 	driver.bring_up();
 	put_context(driver);
-	CHECK(driver.post(hw::CqpOp::create_qp, driver.qp_wqe(2, hw::QpState::idle))->error); /* no CQ */
+	CHECK(driver.post(hw::CqpOp::create_qp, driver.qp_wqe(2, hw::QpState::idle))
+		      ->error); /* no CQ */
 	make_rts(driver);
 	CHECK(refused(driver.post(hw::CqpOp::create_qp, driver.qp_wqe(2, hw::QpState::idle)),
 		      invalid_state));
@@ -225,7 +228,7 @@ void flush()
 	driver.bring_up();
 	make_rts(driver);
 	auto done = driver.post(hw::CqpOp::flush_wqes, flush_wqe(2));
-	CHECK(fine(done) && done->minor == 0);	/* nothing was posted */
+	CHECK(fine(done) && done->minor == 0); /* nothing was posted */
 	post_work(driver, place::queues, 0);
 	post_work(driver, place::queues, 1);
 	driver.write(hw::reg::db_page_offset, 2);
@@ -239,7 +242,8 @@ void flush()
 	CHECK(entry.get(hw::cqe::major_error) == 1 && entry.get(hw::cqe::minor_error) == 1);
 	CHECK(driver.host.messages[2] == messages + 1);
 	CHECK(driver.get<hw::Ceqe>(place::ceq).get(hw::ceqe::context) == 0x1001);
-	CHECK(!driver.get<hw::Cqe>(place::cq + sizeof(entry)).get(hw::cqe::valid)); /* one for both */
+	CHECK(!driver.get<hw::Cqe>(place::cq + sizeof(entry))
+		       .get(hw::cqe::valid)); /* one for both */
 
 	/* What comes later is flushed by a later command, with its own index. */
 	post_work(driver, place::queues, 2);
@@ -266,20 +270,22 @@ void arming()
 	driver.bring_up();
 	make_rts(driver);
 	complete(0);
-	CHECK(events() == 0);		/* not armed */
+	CHECK(events() == 0); /* not armed */
 	driver.arm(1, 0);
-	CHECK(events() == 1);		/* there was something already */
+	CHECK(events() == 1); /* there was something already */
 	complete(1);
-	CHECK(events() == 1);		/* one shot */
+	CHECK(events() == 1); /* one shot */
 	driver.arm(1, 0);
-	CHECK(events() == 1);		/* not before the first is acknowledged */
+	CHECK(events() == 1); /* not before the first is acknowledged */
 	driver.write(hw::reg::pfpe_cqack, 1);
 	CHECK(events() == 2);
 	driver.write(hw::reg::pfpe_cqack, 1);
 	CHECK(events() == 2);
-	driver.arm(1, 2);
-	CHECK(events() == 2);		/* all consumed */
 	complete(2);
+	CHECK(events() == 2); /* the arm is used up */
+	driver.arm(1, 3);
+	CHECK(events() == 2); /* all consumed */
+	complete(3);
 	CHECK(events() == 3);
 	driver.write(hw::reg::pfpe_cqarm, 63);
 	driver.write(hw::reg::pfpe_cqarm, 0xffffffff);
@@ -327,13 +333,13 @@ void work_scheduler()
 	};
 
 	driver.bring_up();
-	CHECK(node(1, 0, hw::cqp_ws::op_add, false)->error);	/* no parent */
-	CHECK(node(0, 0, hw::cqp_ws::op_add, true)->error);	/* a root is no leaf */
+	CHECK(node(1, 0, hw::cqp_ws::op_add, false)->error); /* no parent */
+	CHECK(node(0, 0, hw::cqp_ws::op_add, true)->error);  /* a root is no leaf */
 	CHECK(fine(node(0, 0, hw::cqp_ws::op_add, false)));
-	CHECK(node(0, 0, hw::cqp_ws::op_add, false)->error);	/* twice */
+	CHECK(node(0, 0, hw::cqp_ws::op_add, false)->error); /* twice */
 	CHECK(node(1, 0, hw::cqp_ws::op_add, true)->value == 1);
 	CHECK(node(2, 0, hw::cqp_ws::op_add, true)->value == 2);
-	CHECK(node(3, 1, hw::cqp_ws::op_add, true)->error);	/* below a leaf */
+	CHECK(node(3, 1, hw::cqp_ws::op_add, true)->error);			 /* below a leaf */
 	CHECK(refused(node(0, 0, hw::cqp_ws::op_delete, false), invalid_state)); /* has children */
 	CHECK(fine(node(1, 0, hw::cqp_ws::op_delete, true)));
 	CHECK(node(4, 0, hw::cqp_ws::op_add, true)->value == 1);
@@ -352,7 +358,7 @@ void stags()
 	CHECK(fine(driver.post(hw::CqpOp::alloc_stag, wqe)));
 	CHECK(refused(driver.post(hw::CqpOp::alloc_stag, wqe), invalid_state));
 	CHECK(refused(driver.post(hw::CqpOp::query_stag, wqe), hw::cqp_error::stag_invalid));
-	wqe.set(hw::cqp_stag::index, 5 | 0xabc000);	/* the same number, another index */
+	wqe.set(hw::cqp_stag::index, 5 | 0xabc000); /* the same number, another index */
 	CHECK(refused(driver.post(hw::CqpOp::dealloc_stag, wqe), hw::cqp_error::stag_invalid));
 	wqe.set(hw::cqp_stag::index, 5);
 	CHECK(fine(driver.post(hw::CqpOp::dealloc_stag, wqe)));
