@@ -165,7 +165,7 @@ Status Device::check_doorbells()
 
 Status Device::create_id_tables()
 {
-	using hw::HmcObject;
+	using HmcObject = hw::HmcObject;
 	u32 mrs = hmc.count(HmcObject::mr);
 
 	IRDMA_TRY(pd_ids.create(1, hw::max_pds));

@@ -16,8 +16,8 @@
 
 namespace irdma::cmd {
 
-using hw::CqpOp;
-using hw::CqpWqe;
+using CqpOp = hw::CqpOp;
+using CqpWqe = hw::CqpWqe;
 
 /** CREATE_QP. */
 struct CreateQp {

@@ -12,8 +12,8 @@
 
 namespace irdma {
 
-using hw::AeCode;
-using hw::FlushCode;
+using AeCode = hw::AeCode;
+using FlushCode = hw::FlushCode;
 
 namespace {
 

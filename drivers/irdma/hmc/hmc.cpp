@@ -17,8 +17,8 @@
 
 namespace irdma {
 
-using hw::HmcObject;
-using hw::HmcObjectInfo;
+using HmcObject = hw::HmcObject;
+using HmcObjectInfo = hw::HmcObjectInfo;
 
 namespace {
 
