@@ -38,6 +38,13 @@ bool runs(hw::QpState state)
 	return state == hw::QpState::rtr || state == hw::QpState::rts || state == hw::QpState::sqd;
 }
 
+const char *state_name(u32 state)
+{
+	static constexpr const char *names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+
+	return state < array_size(names) ? names[state] : "unknown state";
+}
+
 } // namespace
 
 Qp::Qp(Device &device, const irdma_qp_params &params)
@@ -263,12 +270,12 @@ QpFacts Qp::facts_of(const irdma_qp_change &change)
 	return facts;
 }
 
+/* It is the caller's mistake, not the device's: no warning. */
 void Qp::say_refused(const QpRefusal &refusal, const irdma_qp_change &change, Status why)
 {
-	shim_log_limited(device_.shim, SHIM_WARN,
-			 "QP %u, state %u to %u: refused %s 0x%llx, attr_mask 0x%x, error %d",
-			 number_, attr_.state, next_state(attr_, change), refusal.attribute,
-			 refusal.value, change.mask, why.code());
+	shim_log_limited(device_.shim, SHIM_INFO, "QP %u, %s to %s: refused %s 0x%llx, error %d",
+			 number_, state_name(attr_.state), state_name(next_state(attr_, change)),
+			 refusal.attribute, refusal.value, why.code());
 }
 
 Status Qp::modify(const irdma_qp_change &change)

@@ -41,7 +41,7 @@ Status refuse(QpRefusal &refusal, Error error, const char *attribute, u64 value)
 	return error;
 }
 
-/* Attributes that the device does not have at all. */
+/* Attributes that fit the transition, but that the device does not have. */
 Status check_supported(const Input &in, QpRefusal &refusal)
 {
 	static constexpr struct {
@@ -69,9 +69,7 @@ Status check_transition(const Input &in, QpRefusal &refusal)
 	if (in.facts.transition_ok)
 		return {};
 	/* Either these states do not follow each other, or an attribute is missing or too much. */
-	return refuse(refusal, Error::invalid,
-		      in.has(SHIM_QP_STATE) ? "qp_state or attr_mask" : "attr_mask",
-		      in.change.mask);
+	return refuse(refusal, Error::invalid, "states or attr_mask", in.change.mask);
 }
 
 /* Attributes that are plain numbers with an upper limit. */
@@ -147,7 +145,7 @@ Status check_reuse(const Input &in, QpRefusal &refusal)
 {
 	if (must_recreate(in) && in.now.user && !in.facts.rings_blank)
 		return refuse(refusal, Error::not_supported,
-			      "qp_state of a QP whose rings were in use", in.to());
+			      "qp_state (rings of a process cannot begin anew)", in.to());
 	return {};
 }
 
@@ -314,7 +312,7 @@ void plan_running(QpPlan &plan, const Input &in)
 
 	plan.modify = enters || in.has(SHIM_QP_AV) || !same_context(plan.context, *in.now.context);
 	plan.cq_num_valid = !drains;
-	plan.arp_valid = !drains && plan.attr.mask & SHIM_QP_AV;
+	plan.arp_valid = !drains; /* of UD as well, whose ARP index is 0 */
 	plan.ord_valid = in.to() == SHIM_QPS_RTS || in.has(SHIM_QP_MAX_QP_RD_ATOMIC);
 	plan.await_drained = in.from() == SHIM_QPS_SQD && in.to() == SHIM_QPS_RTS;
 }
@@ -351,8 +349,8 @@ Status plan_modify(const QpNow &now, const QpFacts &facts, const irdma_qp_change
 {
 	const Input in{now, facts, change};
 
-	IRDMA_TRY(check_supported(in, refusal));
 	IRDMA_TRY(check_transition(in, refusal));
+	IRDMA_TRY(check_supported(in, refusal));
 	IRDMA_TRY(check_numbers(in, refusal));
 	IRDMA_TRY(check_path(in, refusal));
 	IRDMA_TRY(check_reuse(in, refusal));
