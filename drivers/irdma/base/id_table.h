@@ -57,6 +57,8 @@ public:
 
 	u32 used() const { return used_; }
 	u32 limit() const { return limit_; }
+	/** Numbers in all. */
+	u32 capacity() const { return limit_ - first_; }
 
 private:
 	static constexpr u64 bit(u32 id) { return 1ULL << (id % 64); }

@@ -222,13 +222,12 @@ struct RegMr {
 	}
 };
 
-/** ALLOC_STAG for an MR that a fast-register request fills later. */
+/** ALLOC_STAG for an MR; rights and pages come with a fast-register request. */
 struct AllocMrStag {
 	static constexpr CqpOp op = CqpOp::alloc_stag;
 	u32 stag;
 	u32 pd;
-	u64 length;
-	PageList pages;
+	u64 length; /**< most that it shall map */
 
 	void encode(CqpWqe &w) const
 	{
@@ -236,14 +235,7 @@ struct AllocMrStag {
 		w.set(hw::cqp_stag::pd, pd);
 		w.set(hw::cqp_stag::index, stag >> 8);
 		w.set(hw::cqp_stag::is_mr, 1);
-		w.set(hw::cqp_stag::access, hw::access::local_read | hw::access::local_write |
-						    hw::access::remote_read |
-						    hw::access::remote_write | hw::access::bind);
 		w.set(hw::cqp_stag::remote_access, 1);
-		w.set(hw::cqp_stag::page_size, static_cast<u64>(pages.page_size));
-		w.set(hw::cqp_stag::pbl_level, static_cast<u64>(pages.level));
-		if (pages.level != hw::PblLevel::contiguous)
-			w.set(hw::cqp_stag::first_pble, pages.first_pble);
 	}
 };
 
@@ -539,11 +531,13 @@ struct McastWords {
 	bool vlan_valid;
 	u16 vlan;
 	u64 members; /**< bus address of eight member words */
+	u32 hmc_fn;
 
 	void encode(CqpWqe &w) const
 	{
 		w.set(hw::cqp_mcast::group, group);
 		w.set(hw::cqp_mcast::mac, mac);
+		w.set(hw::cqp_mcast::hmc_fn, hmc_fn);
 		w.set(hw::cqp_mcast::ipv4, ipv4);
 		w.set(hw::cqp_mcast::qs_handle, qs_handle);
 		w.set(hw::cqp_mcast::vlan_valid, vlan_valid);

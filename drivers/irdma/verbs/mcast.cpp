@@ -103,6 +103,7 @@ Status McastGroups::make_group(Qp &qp, const IpAddress &ip, u64 mac)
 		.vlan_valid = false,
 		.vlan = 0,
 		.members = group->words.bus(),
+		.hmc_fn = device_.port.pf_id,
 	};
 	auto made = device_.cqp.run(cmd::CreateMcast{group->command});
 	if (made.ok())
