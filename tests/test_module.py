@@ -105,10 +105,24 @@ def reload(kernel: str) -> None:
         guest.run(f"( {LOAD} ) && qp-bringup")
 
 
+# Commands given for what the kernel does with the device once it is registered.
+AFTERWARDS = {"create_qp", "create_cq", "create_ah", "reg_mr", "alloc_stag", "manage_arp",
+              "gather_stats"}
+
+
 def commands_of_bringup(trace: Path) -> List[str]:
-    """The CQP commands of a bring-up up to the registered device, in order."""
+    """The CQP commands of a bring-up, in order, without those of the registered device.
+
+    The first queue pair is the GSI's, made by the MAD layer. The CCQ's own
+    create_cq is followed by commands of the bring-up, so only the tail is cut.
+    """
     events = [json.loads(line) for line in trace.read_text().splitlines()]
-    return [event["op"] for event in events if event["ev"] == "cqp"]
+    commands = [event["op"] for event in events if event["ev"] == "cqp"]
+    if "create_qp" in commands:
+        commands = commands[:commands.index("create_qp")]
+    while commands and commands[-1] in AFTERWARDS:
+        commands.pop()
+    return commands
 
 
 def failures_one_by_one(steps: List[str]) -> str:
@@ -130,10 +144,7 @@ def failed_bringup(kernel: str) -> None:
     trace = LOGS / f"module-bringup.{kernel}.trace"
     with Guest(Setup(kernel=kernel, trace=trace)):
         pass
-    commands = commands_of_bringup(trace)
-    loaded = commands[:next((i for i, op in enumerate(commands) if op.startswith("destroy")),
-                            len(commands))]
-    steps = ["cqp-create", *loaded]
+    steps = ["cqp-create", *commands_of_bringup(trace)]
     print("steps:", *steps)
     setup = Setup(kernel=kernel, driver="none", files={"irdma.ko": module_of(kernel)},
                   fail=failures_one_by_one(steps), allow=[r"irdma"])
