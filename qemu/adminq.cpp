@@ -16,7 +16,7 @@ namespace {
 constexpr size_t max_buffer = 4096;
 
 /* Firmware 6.1.0 with API 1.5.0: old enough that nothing optional is expected of it. */
-constexpr uint8_t firmware_version[4] = {0, 6, 1, 0};	/* branch, major, minor, patch */
+constexpr uint8_t firmware_version[4] = {0, 6, 1, 0}; /* branch, major, minor, patch */
 constexpr uint8_t api_version[4] = {0, 1, 5, 0};
 
 /* Time for which a lock is granted, ms. */
@@ -30,14 +30,12 @@ struct Command {
 };
 
 /* Makes a plain function of a block's handler: on<&Device::block, &Block::handler>. */
-template <auto Member, auto Handler>
-AqError on(Device &dev, AqCommand &cmd)
+template <auto Member, auto Handler> AqError on(Device &dev, AqCommand &cmd)
 {
 	return ((dev.*Member).*Handler)(cmd);
 }
 
-template <auto Handler>
-constexpr auto own = on<&Device::adminq, Handler>;
+template <auto Handler> constexpr auto own = on<&Device::adminq, Handler>;
 constexpr auto accept = own<&AdminQueue::accept>;
 constexpr auto refuse = own<&AdminQueue::refuse>;
 
@@ -131,15 +129,15 @@ const Command *find(uint16_t opcode)
 constexpr ControlQueue::Layout layout(uint32_t send, uint32_t receive, uint32_t step)
 {
 	return {{send, send + step, send + 2 * step, send + 3 * step, send + 4 * step},
-		{receive, receive + step, receive + 2 * step, receive + 3 * step, receive + 4 * step}};
+		{receive, receive + step, receive + 2 * step, receive + 3 * step,
+		 receive + 4 * step}};
 }
 
 } // namespace
 
 AdminQueue::AdminQueue(Device &dev)
-	: dev_(dev),
-	  admin_(dev, "admin", layout(regs::PF_FW_ATQBAL, regs::PF_FW_ARQBAL, 0x100), Cause::firmware(),
-		 run_admin, this),
+	: dev_(dev), admin_(dev, "admin", layout(regs::PF_FW_ATQBAL, regs::PF_FW_ARQBAL, 0x100),
+			    Cause::firmware(), run_admin, this),
 	  mailbox_(dev, "mailbox", layout(regs::PF_MBX_ATQBAL, regs::PF_MBX_ARQBAL, 0x80),
 		   Cause::mailbox(), run_nobody, this),
 	  sideband_(dev, "sideband", layout(regs::PF_SB_ATQBAL, regs::PF_SB_ARQBAL, 0x80),

@@ -48,7 +48,8 @@ public:
 	explicit AdminQueue(Device &dev);
 
 	/** An event for the driver; see ControlQueue::post(). */
-	void post(uint16_t opcode, std::span<const uint8_t, 16> params, std::span<const uint8_t> data)
+	void post(uint16_t opcode, std::span<const uint8_t, 16> params,
+		  std::span<const uint8_t> data)
 	{
 		admin_.post(opcode, params, data);
 	}

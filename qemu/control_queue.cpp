@@ -33,7 +33,8 @@ uint32_t ControlQueue::entries(const uint32_t (&ring)[5]) const
 
 uint64_t ControlQueue::slot(const uint32_t (&ring)[5], uint32_t index) const
 {
-	uint64_t base = uint64_t{dev_.registers.get(ring[bah])} << 32 | dev_.registers.get(ring[bal]);
+	uint64_t base =
+		uint64_t{dev_.registers.get(ring[bah])} << 32 | dev_.registers.get(ring[bal]);
 
 	return base + uint64_t{index} * sizeof(ControlDescriptor);
 }
@@ -47,7 +48,7 @@ void ControlQueue::write_send_tail(uint32_t, uint32_t value)
 	bool interrupt = false;
 
 	r.set(layout_.send[tail], end);
-	if (!size)	/* the driver clears the indexes before it enables the queue */
+	if (!size) /* the driver clears the indexes before it enables the queue */
 		return;
 	if (end >= size || next >= size) {
 		dev_.guest_error("%s queue: index beyond %u entries", name_, size);

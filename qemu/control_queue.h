@@ -30,14 +30,14 @@ struct ControlDescriptor {
 	uint16_t datalen;
 	uint16_t retval;
 	uint32_t cookie[2];
-	uint8_t params[16];	/* indirect: [8..11] address high, [12..15] address low */
+	uint8_t params[16]; /* indirect: [8..11] address high, [12..15] address low */
 
 	static constexpr uint16_t flag_done = 1 << 0;
 	static constexpr uint16_t flag_complete = 1 << 1;
 	static constexpr uint16_t flag_error = 1 << 2;
-	static constexpr uint16_t flag_read = 1 << 10;	/* the buffer holds data for the device */
+	static constexpr uint16_t flag_read = 1 << 10; /* the buffer holds data for the device */
 	static constexpr uint16_t flag_buffer = 1 << 12;
-	static constexpr uint16_t flag_no_interrupt = 1 << 13;	/* the driver polls */
+	static constexpr uint16_t flag_no_interrupt = 1 << 13; /* the driver polls */
 
 	uint64_t address() const
 	{
@@ -60,14 +60,15 @@ public:
 	/** Executes one command and sets flags, retval, datalen and params for its completion. */
 	using Handler = void (*)(void *block, ControlDescriptor &desc);
 
-	ControlQueue(Device &dev, const char *name, const Layout &layout, Cause cause, Handler handler,
-		     void *block);
+	ControlQueue(Device &dev, const char *name, const Layout &layout, Cause cause,
+		     Handler handler, void *block);
 
 	/**
 	 * Gives the driver an event with @p data, and interrupts. If the driver has no room, the event
 	 * is lost and the queue's overflow bit set, as in hardware.
 	 */
-	void post(uint16_t opcode, std::span<const uint8_t, 16> params, std::span<const uint8_t> data);
+	void post(uint16_t opcode, std::span<const uint8_t, 16> params,
+		  std::span<const uint8_t> data);
 
 private:
 	enum { bal, bah, len, head, tail };

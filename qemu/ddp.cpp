@@ -39,7 +39,8 @@ void Ddp::parse(Bytes buffer)
 	uint16_t sections = std::min(buffer.u16(0), max_sections);
 
 	for (uint16_t i = 0; i < sections; i++) {
-		Bytes entry = buffer.part(section_entries + i * section_entry_size, section_entry_size);
+		Bytes entry =
+			buffer.part(section_entries + i * section_entry_size, section_entry_size);
 
 		if (entry.u32(0) != section_metadata)
 			continue;
@@ -59,7 +60,7 @@ AqError Ddp::download(AqCommand &cmd)
 	if (active_)
 		return AqError::eexist;
 	parse(cmd.buffer);
-	cmd.params.put64(0, 0);	/* no error offset, no error */
+	cmd.params.put64(0, 0); /* no error offset, no error */
 	if (!last)
 		return AqError::ok;
 	active_ = true;

@@ -16,14 +16,11 @@ namespace e810 {
 class Device;
 
 /** Makes a plain callback of a member function: callback<&Block::tick>, with the block as opaque. */
-template <auto Method>
-struct MethodOwner;
-template <class Owner, void (Owner::*Method)()>
-struct MethodOwner<Method> {
+template <auto Method> struct MethodOwner;
+template <class Owner, void (Owner::*Method)()> struct MethodOwner<Method> {
 	static void call(void *opaque) { (static_cast<Owner *>(opaque)->*Method)(); }
 };
-template <auto Method>
-constexpr e810_callback callback = MethodOwner<Method>::call;
+template <auto Method> constexpr e810_callback callback = MethodOwner<Method>::call;
 
 /**
  * A timer in virtual time that enters the device when it expires:

@@ -16,14 +16,14 @@ constexpr uint32_t dcbx_disabled = 7;
 } // namespace
 
 Device::Device(e810_host *h)
-	: host(h), memory(h), interrupts(*this), reset_block(*this), adminq(*this), nvm(*this), ddp(*this),
-	  resources(*this), vsis(*this), vswitch(*this), scheduler(*this), port(*this), wire(*this),
-	  lan_tx(*this), lan_rx(*this), rdma(*this),
+	: host(h), memory(h), interrupts(*this), reset_block(*this), adminq(*this), nvm(*this),
+	  ddp(*this), resources(*this), vsis(*this), vswitch(*this), scheduler(*this), port(*this),
+	  wire(*this), lan_tx(*this), lan_rx(*this), rdma(*this),
 	  receive_flush_(e810_bh_new(callback<&Device::flush_receive>, this))
 {
 	registers.constant(regs::PF_FUNC_RID, 0);
-	registers.constant(regs::GLPCI_CNF2, 0);	/* cache lines of 64 bytes */
-	registers.constant(regs::PFPM_WUS, 0);	/* nothing woke us */
+	registers.constant(regs::GLPCI_CNF2, 0); /* cache lines of 64 bytes */
+	registers.constant(regs::PFPM_WUS, 0);	 /* nothing woke us */
 	registers.constant(regs::PRTDCB_GENS, dcbx_disabled);
 	registers.constant(regs::GLQF_FD_SIZE, fd_shared << 16 | fd_guaranteed);
 	if (const char *steps = e810_fail_steps(h))
@@ -196,7 +196,7 @@ void e810_device_reset(e810_device *dev, e810_bus_reset kind)
 
 	/* A guest's DMA can reach its own configuration space nowhere, so a reset never nests. */
 	device(dev)->reset(kind == E810_BUS_RESET_FLR ? e810::ResetKind::function_level
-						       : e810::ResetKind::power_on);
+						      : e810::ResetKind::power_on);
 }
 
 uint32_t e810_device_read(e810_device *dev, uint32_t offset)

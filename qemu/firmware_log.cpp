@@ -7,7 +7,7 @@ namespace e810 {
 namespace {
 
 /* Parameters: u8 flags, then at 4 u16 resolution and u16 count of modules */
-constexpr uint8_t output_mask = 3;	/* UART, AdminQ events */
+constexpr uint8_t output_mask = 3; /* UART, AdminQ events */
 constexpr uint8_t flag_register = 1 << 0;
 constexpr uint8_t flag_registered = 1 << 2;
 constexpr size_t param_resolution = 4, param_count = 6;

@@ -27,7 +27,7 @@ private:
 	static constexpr uint16_t modules = 32;
 
 	std::array<uint8_t, modules> levels_{};
-	uint16_t resolution_ = 1;	/* messages an event */
+	uint16_t resolution_ = 1; /* messages an event */
 	uint8_t outputs_ = 0;
 	bool registered_ = false;
 };

@@ -257,6 +257,26 @@ static bool init_msix(struct e810_host *host, Error **errp)
 	return true;
 }
 
+/* PCIe 4.0 x16, as the card has; behind the root complex itself there is no link. */
+static void init_link(PCIDevice *pci)
+{
+	uint8_t *cap = pci->config + pci->exp.exp_cap;
+
+	if (pcie_cap_get_type(pci) != PCI_EXP_TYPE_ENDPOINT)
+		return;
+	pci_long_test_and_clear_mask(cap + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_MLW | PCI_EXP_LNKCAP_SLS);
+	pci_long_test_and_set_mask(cap + PCI_EXP_LNKCAP,
+				   QEMU_PCI_EXP_LNKCAP_MLW(QEMU_PCI_EXP_LNK_X16) |
+				   QEMU_PCI_EXP_LNKCAP_MLS(QEMU_PCI_EXP_LNK_16GT));
+	pci_word_test_and_clear_mask(cap + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_NLW | PCI_EXP_LNKSTA_CLS);
+	pci_word_test_and_set_mask(cap + PCI_EXP_LNKSTA,
+				   QEMU_PCI_EXP_LNKSTA_NLW(QEMU_PCI_EXP_LNK_X16) |
+				   QEMU_PCI_EXP_LNKSTA_CLS(QEMU_PCI_EXP_LNK_16GT));
+	pci_long_test_and_set_mask(cap + PCI_EXP_LNKCAP2,
+				   PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB |
+				   PCI_EXP_LNKCAP2_SLS_8_0GB | PCI_EXP_LNKCAP2_SLS_16_0GB);
+}
+
 static void e810_realize(PCIDevice *pci, Error **errp)
 {
 	struct e810_host *host = E810(pci);
@@ -279,6 +299,7 @@ static void e810_realize(PCIDevice *pci, Error **errp)
 		error_setg(errp, "e810: PCIe capability does not fit");
 		goto out_msix;
 	}
+	init_link(pci);
 	pcie_cap_flr_init(pci);
 	pcie_dev_ser_num_init(pci, DSN_CAP_OFFSET, serial_number(host->conf.macaddr.a));
 

@@ -20,9 +20,9 @@ extern "C" {
 #endif
 
 enum {
-	E810_BAR0_SIZE = 32 << 20,	/* registers and doorbells */
-	E810_BAR3_SIZE = 64 << 10,	/* MSI-X table and pending bits */
-	E810_MAX_VECTORS = 1024,	/* largest value of the property "vectors" */
+	E810_BAR0_SIZE = 32 << 20, /* registers and doorbells */
+	E810_BAR3_SIZE = 64 << 10, /* MSI-X table and pending bits */
+	E810_MAX_VECTORS = 1024,   /* largest value of the property "vectors" */
 	E810_MAC_LEN = 6,
 };
 
@@ -39,8 +39,8 @@ typedef void (*e810_callback)(void *opaque);
 
 /* Which reset QEMU delivers. */
 enum e810_bus_reset {
-	E810_BUS_RESET_POWER_ON,	/* qdev reset: system reset or hot plug */
-	E810_BUS_RESET_FLR,		/* function-level reset through PCIe config space */
+	E810_BUS_RESET_POWER_ON, /* qdev reset: system reset or hot plug */
+	E810_BUS_RESET_FLR,	 /* function-level reset through PCIe config space */
 };
 
 /** e810_dma_read() - Copy guest memory into the model, through the function's IOMMU view.

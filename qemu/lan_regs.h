@@ -12,10 +12,10 @@ namespace e810::regs {
 /* Arrays of registers: offset of number 0, then 4 bytes a number, unless said otherwise. */
 
 /* Transmit and receive queues */
-constexpr uint32_t QTX_COMM_DBELL = 0x2c0000;	/* tail of the transmit ring */
+constexpr uint32_t QTX_COMM_DBELL = 0x2c0000; /* tail of the transmit ring */
 constexpr uint32_t QTX_COMM_HEAD = 0x0e0000;
 constexpr uint32_t QRX_CTRL = 0x120000;
-constexpr uint32_t QRX_CONTEXT = 0x280000;	/* word i of queue q at + i * 0x2000 + 4 * q */
+constexpr uint32_t QRX_CONTEXT = 0x280000; /* word i of queue q at + i * 0x2000 + 4 * q */
 constexpr uint32_t QRX_CONTEXT_STRIDE = 0x2000;
 constexpr uint32_t QRX_TAIL = 0x290000;
 

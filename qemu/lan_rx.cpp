@@ -48,7 +48,8 @@ void classify(Frame frame, const Headers &h, uint16_t &type, uint16_t &status)
 	uint64_t sum = pseudo_header_sum(ip, h.ipv6, h.protocol, h.l4_length);
 	bool unchecked = udp && h.ipv4 && get_be16(l4, udp_checksum) == 0;
 
-	type = h.ipv4 ? (tcp ? type_ipv4_tcp : type_ipv4_udp) : (tcp ? type_ipv6_tcp : type_ipv6_udp);
+	type = h.ipv4 ? (tcp ? type_ipv4_tcp : type_ipv4_udp)
+		      : (tcp ? type_ipv6_tcp : type_ipv6_udp);
 	status |= status_checksums_seen;
 	if (h.ipv4 && checksum_finish(checksum_add(0, ip.first(h.l4 - h.l3))) != 0)
 		status |= status_ip_error;
@@ -81,7 +82,8 @@ bool LanRx::load_context(uint32_t number, Queue &q) const
 	uint32_t word[8];
 
 	for (uint32_t i = 0; i < 8; i++)
-		word[i] = dev_.registers.get(regs::QRX_CONTEXT + i * regs::QRX_CONTEXT_STRIDE + 4 * number);
+		word[i] = dev_.registers.get(regs::QRX_CONTEXT + i * regs::QRX_CONTEXT_STRIDE +
+					     4 * number);
 	q.base = (uint64_t{word[2] & 0x1ffffff} << 32 | word[1]) << 7;
 	q.length = word[2] >> 25 | (word[3] & 0x3f) << 7;
 	q.buffer = (word[3] >> 6 & 0x7f) * 128;
@@ -150,7 +152,8 @@ void LanRx::deliver(const Vsi &vsi, Frame frame, const Headers &h)
 	classify(frame, h, result.packet_type, result.status);
 	if (h.tagged && vsi.strips_vlan()) {
 		untagged.assign(frame.begin(), frame.begin() + 2 * mac_size);
-		untagged.insert(untagged.end(), frame.begin() + 2 * mac_size + vlan_tag, frame.end());
+		untagged.insert(untagged.end(), frame.begin() + 2 * mac_size + vlan_tag,
+				frame.end());
 		frame = untagged;
 		result.status |= status_vlan_tag;
 		result.vlan_tci = h.vlan_tci;
@@ -184,7 +187,8 @@ void LanRx::fill(uint32_t number, Frame frame, const Result &result)
 	dev_.interrupts.raise(Cause::rx(number));
 }
 
-bool LanRx::write_back(const Queue &q, uint32_t index, size_t length, const Result &result, bool last)
+bool LanRx::write_back(const Queue &q, uint32_t index, size_t length, const Result &result,
+		       bool last)
 {
 	uint64_t at = q.base + index * descriptor_size;
 	uint64_t tail[2] = {};

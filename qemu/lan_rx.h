@@ -43,8 +43,8 @@ private:
 		uint32_t length = 0;
 		uint32_t head = 0;
 		uint32_t tail = 0;
-		size_t buffer = 0;	/* bytes of each */
-		size_t most = 0;	/* bytes of a frame */
+		size_t buffer = 0; /* bytes of each */
+		size_t most = 0;   /* bytes of a frame */
 
 		uint32_t free() const { return (tail + length - head) % length; }
 	};
@@ -59,7 +59,8 @@ private:
 	void write_tail(uint32_t queue, uint32_t value);
 	bool load_context(uint32_t queue, Queue &q) const;
 	void fill(uint32_t number, Frame frame, const Result &result);
-	bool write_back(const Queue &q, uint32_t index, size_t length, const Result &result, bool last);
+	bool write_back(const Queue &q, uint32_t index, size_t length, const Result &result,
+			bool last);
 
 	Device &dev_;
 	std::array<Queue, lan_queues> queues_;

@@ -123,7 +123,7 @@ bool LanTx::run(uint16_t number)
 			fail(number, "malformed descriptors");
 			break;
 		}
-		if (!packet.complete)	/* the doorbell for its end is still to come */
+		if (!packet.complete) /* the doorbell for its end is still to come */
 			break;
 		send(q, packet);
 		interrupt |= complete(q, packet.next);
@@ -150,7 +150,8 @@ bool LanTx::gather(const Queue &q, Packet &packet) const
 		case type_context:
 			packet.offload.segment = command_of(desc[1]) & context_segment;
 			packet.offload.mss = bits(desc[1], 63, 50);
-			packet.uplink = (command_of(desc[1]) & context_switch_mask) == context_switch_uplink;
+			packet.uplink = (command_of(desc[1]) & context_switch_mask) ==
+					context_switch_uplink;
 			break;
 		case type_filter:
 			break;

@@ -52,11 +52,11 @@ private:
 	struct Packet {
 		std::vector<uint8_t> data;
 		TxOffload offload;
-		uint32_t next = 0;	/* index after its last descriptor */
+		uint32_t next = 0; /* index after its last descriptor */
 		bool complete = false;
 		bool first_data = true;
-		bool dummy = false;	/* carries a filter, is not sent */
-		bool uplink = false;	/* past the switch */
+		bool dummy = false;  /* carries a filter, is not sent */
+		bool uplink = false; /* past the switch */
 	};
 
 	void doorbell(uint32_t queue, uint32_t value);

@@ -18,7 +18,8 @@
 
 namespace e810 {
 
-static_assert(std::endian::native == std::endian::little, "device structures are copied as they are");
+static_assert(std::endian::native == std::endian::little,
+	      "device structures are copied as they are");
 
 class Memory {
 public:
@@ -42,8 +43,7 @@ public:
 	}
 
 	/** Reads one plain little-endian object. */
-	template <class T>
-	[[nodiscard]] std::optional<T> load(uint64_t addr) const
+	template <class T> [[nodiscard]] std::optional<T> load(uint64_t addr) const
 	{
 		static_assert(std::is_trivially_copyable_v<T>);
 		T value;
@@ -53,14 +53,16 @@ public:
 	}
 
 	/** Writes one plain little-endian object. */
-	template <class T>
-	[[nodiscard]] bool store(uint64_t addr, const T &value) const
+	template <class T> [[nodiscard]] bool store(uint64_t addr, const T &value) const
 	{
 		static_assert(std::is_trivially_copyable_v<T>);
 		return write(addr, {reinterpret_cast<const uint8_t *>(&value), sizeof(value)});
 	}
 
-	[[nodiscard]] std::optional<uint64_t> read64(uint64_t addr) const { return load<uint64_t>(addr); }
+	[[nodiscard]] std::optional<uint64_t> read64(uint64_t addr) const
+	{
+		return load<uint64_t>(addr);
+	}
 
 	/** Reads consecutive 64-bit words. */
 	[[nodiscard]] bool read64(uint64_t addr, std::span<uint64_t> out) const
@@ -68,7 +70,10 @@ public:
 		return read(addr, {reinterpret_cast<uint8_t *>(out.data()), out.size_bytes()});
 	}
 
-	[[nodiscard]] bool write64(uint64_t addr, uint64_t value) const { return store(addr, value); }
+	[[nodiscard]] bool write64(uint64_t addr, uint64_t value) const
+	{
+		return store(addr, value);
+	}
 
 	/** Writes consecutive 64-bit words. */
 	[[nodiscard]] bool write64(uint64_t addr, std::span<const uint64_t> in) const
@@ -93,8 +98,7 @@ public:
 	size_t size() const { return data_.size(); }
 	uint8_t *data() const { return data_.data(); }
 
-	template <class T>
-	T get(size_t offset) const
+	template <class T> T get(size_t offset) const
 	{
 		T value = 0;
 		if (fits(offset, sizeof(T)))
@@ -102,8 +106,7 @@ public:
 		return value;
 	}
 
-	template <class T>
-	void put(size_t offset, T value) const
+	template <class T> void put(size_t offset, T value) const
 	{
 		if (fits(offset, sizeof(T)))
 			std::memcpy(data_.data() + offset, &value, sizeof(T));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t flash_size = 1 << 20;
 constexpr size_t shadow_ram_size = 64 << 10;
-constexpr size_t unit = 4096;	/* of sizes and places in bank pointers */
+constexpr size_t unit = 4096; /* of sizes and places in bank pointers */
 
 /* Shadow RAM, word numbers */
 enum : size_t {
@@ -38,7 +38,7 @@ constexpr uint16_t netlist_at = 0x60, netlist_size = 1;
 /* The copy of shadow RAM in the NVM bank follows its signature header, in words. */
 constexpr size_t css_header_words = 352;
 
-constexpr uint32_t orom_version = 0x01'0a0100;	/* 1.2561.0 as the driver prints it */
+constexpr uint32_t orom_version = 0x01'0a0100; /* 1.2561.0 as the driver prints it */
 constexpr std::string_view orom_name = "E810 model";
 
 /* Netlist */
@@ -71,7 +71,8 @@ void Nvm::build()
 	shadow.put16(2 * word_control, control_valid);
 	shadow.put32(2 * word_nvm_bank, uint32_t{nvm_size} << 16 | bank_in_units | nvm_at);
 	shadow.put32(2 * word_orom_bank, uint32_t{orom_size} << 16 | bank_in_units | orom_at);
-	shadow.put32(2 * word_netlist_bank, uint32_t{netlist_size} << 16 | bank_in_units | netlist_at);
+	shadow.put32(2 * word_netlist_bank,
+		     uint32_t{netlist_size} << 16 | bank_in_units | netlist_at);
 
 	/* Option ROM: one block "$CIV" whose 74 bytes add up to 0. */
 	Bytes civ = orom.part(0, 74);
@@ -95,7 +96,7 @@ AqError Nvm::read(AqCommand &cmd)
 	size_t len = cmd.params.u16(6);
 	size_t limit = cmd.params.u8(3) & flag_flash_only ? flash_size : shadow_ram_size;
 
-	if (cmd.params.u16(4) != 0)	/* modules: only the flat flash */
+	if (cmd.params.u16(4) != 0) /* modules: only the flat flash */
 		return AqError::einval;
 	if (offset > limit || len > limit - offset || len > cmd.buffer.size())
 		return AqError::einval;

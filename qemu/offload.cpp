@@ -14,7 +14,8 @@ namespace {
 /* The least segment size that the hardware takes. */
 constexpr size_t least_mss = 64;
 
-constexpr size_t tcp_sequence = 4, tcp_flags = 13, tcp_checksum = 16, udp_length = 4, udp_checksum = 6;
+constexpr size_t tcp_sequence = 4, tcp_flags = 13, tcp_checksum = 16, udp_length = 4,
+		 udp_checksum = 6;
 constexpr uint8_t tcp_fin_psh = 0x09, tcp_cwr = 0x80;
 
 bool is_ipv6(const TxOffload &o)
@@ -33,14 +34,14 @@ bool plausible(size_t size, const TxOffload &o)
 
 	if (size < ethernet_header)
 		return false;
-	if (o.ip == TxOffload::Ip::none)	/* then there is nothing to compute */
+	if (o.ip == TxOffload::Ip::none) /* then there is nothing to compute */
 		return o.l4 == TxOffload::L4::none && !o.segment;
 	if (o.mac_length < ethernet_header || o.ip_length < least_ip || size < l4 + least_l4)
 		return false;
 	if (!o.segment)
 		return true;
-	return (o.l4 == TxOffload::L4::tcp || o.l4 == TxOffload::L4::udp) && o.l4_length >= least_l4 &&
-	       o.mss >= least_mss && size > l4 + o.l4_length;
+	return (o.l4 == TxOffload::L4::tcp || o.l4 == TxOffload::L4::udp) &&
+	       o.l4_length >= least_l4 && o.mss >= least_mss && size > l4 + o.l4_length;
 }
 
 void set_l4_checksum(std::span<uint8_t> frame, const TxOffload &o)
@@ -51,7 +52,8 @@ void set_l4_checksum(std::span<uint8_t> frame, const TxOffload &o)
 	size_t field = tcp ? tcp_checksum : udp_checksum;
 
 	put_be16(l4, field, 0);
-	uint64_t sum = pseudo_header_sum(ip, is_ipv6(o), tcp ? protocol_tcp : protocol_udp, l4.size());
+	uint64_t sum =
+		pseudo_header_sum(ip, is_ipv6(o), tcp ? protocol_tcp : protocol_udp, l4.size());
 	uint16_t checksum = checksum_finish(checksum_add(sum, l4));
 
 	/* In UDP, 0 says that there is none. */
@@ -75,8 +77,10 @@ void finish(Wire &wire, std::vector<uint8_t> &frame, const TxOffload &o)
 	set_checksums(frame, o);
 	if (o.insert_vlan) {
 		const uint8_t tag[vlan_tag] = {
-			ethertype_vlan >> 8, ethertype_vlan & 0xff,
-			static_cast<uint8_t>(o.vlan_tci >> 8), static_cast<uint8_t>(o.vlan_tci),
+			ethertype_vlan >> 8,
+			ethertype_vlan & 0xff,
+			static_cast<uint8_t>(o.vlan_tci >> 8),
+			static_cast<uint8_t>(o.vlan_tci),
 		};
 		frame.insert(frame.begin() + 2 * mac_size, tag, tag + vlan_tag);
 	}
@@ -84,7 +88,8 @@ void finish(Wire &wire, std::vector<uint8_t> &frame, const TxOffload &o)
 }
 
 /* Makes the headers of one segment right: its place in the packet and its length. */
-void edit_segment(std::span<uint8_t> frame, const TxOffload &o, size_t number, size_t offset, bool last)
+void edit_segment(std::span<uint8_t> frame, const TxOffload &o, size_t number, size_t offset,
+		  bool last)
 {
 	std::span<uint8_t> ip = frame.subspan(o.mac_length);
 	std::span<uint8_t> l4 = ip.subspan(o.ip_length);
@@ -125,7 +130,8 @@ bool send_packet(Wire &wire, std::vector<uint8_t> &packet, const TxOffload &o)
 	for (size_t offset = 0; offset < payload; offset += o.mss, number++) {
 		size_t length = std::min(o.mss, payload - offset);
 		auto from = packet.begin() + static_cast<ptrdiff_t>(header + offset);
-		std::vector<uint8_t> frame(packet.begin(), packet.begin() + static_cast<ptrdiff_t>(header));
+		std::vector<uint8_t> frame(packet.begin(),
+					   packet.begin() + static_cast<ptrdiff_t>(header));
 
 		frame.insert(frame.end(), from, from + static_cast<ptrdiff_t>(length));
 		edit_segment(frame, o, number, offset, offset + length == payload);

@@ -22,10 +22,10 @@ struct TxOffload {
 	Ip ip = Ip::none;
 	L4 l4 = L4::none;
 	size_t mac_length = 0;
-	size_t ip_length = 0;	/* with options or extension headers */
+	size_t ip_length = 0; /* with options or extension headers */
 	size_t l4_length = 0;
 	bool segment = false;
-	size_t mss = 0;		/* payload of a segment */
+	size_t mss = 0; /* payload of a segment */
 	bool insert_vlan = false;
 	uint16_t vlan_tci = 0;
 };

@@ -19,7 +19,7 @@ void parse_ipv4(Frame frame, Headers &h)
 	if (header < ipv4_header || total < header || total > frame.size() - h.l3)
 		return;
 	h.ipv4 = true;
-	h.fragment = get_be16(frame, h.l3 + 6) & 0x3fff;	/* more fragments, or an offset */
+	h.fragment = get_be16(frame, h.l3 + 6) & 0x3fff; /* more fragments, or an offset */
 	h.protocol = frame[h.l3 + 9];
 	h.l4 = h.l3 + header;
 	h.l4_length = total - header;

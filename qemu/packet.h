@@ -69,13 +69,13 @@ struct Headers {
 	uint16_t vlan_tci = 0;
 	/** Of what follows the Ethernet header and its tag. */
 	uint16_t ethertype = 0;
-	size_t l3 = 0;		/* offset of that */
-	bool ipv4 = false;	/* a complete header of that kind is there */
+	size_t l3 = 0;	   /* offset of that */
+	bool ipv4 = false; /* a complete header of that kind is there */
 	bool ipv6 = false;
 	bool fragment = false;
-	uint8_t protocol = 0;	/* of IPv4, or next header of IPv6 */
-	size_t l4 = 0;		/* offset of the transport header */
-	size_t l4_length = 0;	/* bytes from there to the end of the IP packet, all in the frame */
+	uint8_t protocol = 0; /* of IPv4, or next header of IPv6 */
+	size_t l4 = 0;	      /* offset of the transport header */
+	size_t l4_length = 0; /* bytes from there to the end of the IP packet, all in the frame */
 };
 
 /** Takes a frame apart; it has at least an Ethernet header. IPv6 extension headers are not followed. */

@@ -20,12 +20,12 @@ constexpr uint8_t fec_rs_528 = 1 << 6;
 constexpr uint8_t phy_link_enabled = 1 << 3;
 constexpr uint8_t phy_autoneg = 1 << 4;
 constexpr uint8_t phy_an_clause_73 = 1 << 2;
-constexpr uint8_t module_type[3] = {0x80, 0x01, 0x86};	/* QSFP, passive copper */
+constexpr uint8_t module_type[3] = {0x80, 0x01, 0x86}; /* QSFP, passive copper */
 constexpr size_t phy_config_size = 24;
 constexpr size_t phy_caps_size = 560;
 
 /* Link status, byte 2 and 3 */
-constexpr uint8_t link_is_up = 0xe1;	/* link, port, media and signal */
+constexpr uint8_t link_is_up = 0xe1; /* link, port, media and signal */
 constexpr uint8_t link_media_only = 0x40;
 constexpr uint8_t an_complete_qualified = 0x81;
 
@@ -59,7 +59,7 @@ void Port::link_changed()
 
 void Port::report()
 {
-	const uint8_t params[16] = {0, 0, 1, 0};	/* events are enabled */
+	const uint8_t params[16] = {0, 0, 1, 0}; /* events are enabled */
 
 	dev_.adminq.post(opcode_link_status, params, link_status());
 }
@@ -92,7 +92,7 @@ AqError Port::read_mac(AqCommand &cmd)
 
 	if (cmd.buffer.size() < 8)
 		return AqError::einval;
-	cmd.buffer.put16(0, 0);	/* port 0, type LAN */
+	cmd.buffer.put16(0, 0); /* port 0, type LAN */
 	cmd.buffer.copy_in(2, {e810_mac(dev_.host), E810_MAC_LEN});
 	cmd.params.put16(0, flag_lan_address_valid);
 	cmd.params.put8(4, 1);

@@ -39,8 +39,8 @@ private:
 	void report();
 
 	Device &dev_;
-	bool enabled_ = true;	/* by the driver */
-	bool events_ = false;	/* the driver wants link events */
+	bool enabled_ = true; /* by the driver */
+	bool events_ = false; /* the driver wants link events */
 	bool reported_up_ = false;
 };
 

@@ -13,7 +13,8 @@ namespace e810 {
 
 Registers::Registers()
 {
-	void *map = mmap(nullptr, E810_BAR0_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *map = mmap(nullptr, E810_BAR0_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (map == MAP_FAILED)
 		std::abort();
@@ -45,9 +46,10 @@ bool Registers::seal()
 {
 	std::sort(claims_.begin(), claims_.end(),
 		  [](const Claim &a, const Claim &b) { return a.first < b.first; });
-	return std::adjacent_find(claims_.begin(), claims_.end(), [](const Claim &a, const Claim &b) {
-		       return a.first + a.count * 4 > b.first;
-	       }) == claims_.end();
+	return std::adjacent_find(claims_.begin(), claims_.end(),
+				  [](const Claim &a, const Claim &b) {
+					  return a.first + a.count * 4 > b.first;
+				  }) == claims_.end();
 }
 
 const Registers::Claim *Registers::find(uint32_t offset) const

@@ -32,7 +32,9 @@ public:
 		Claim c{first, count, block, nullptr, nullptr};
 
 		if constexpr (Read != nullptr)
-			c.read = [](void *b, uint32_t i) { return (static_cast<Block *>(b)->*Read)(i); };
+			c.read = [](void *b, uint32_t i) {
+				return (static_cast<Block *>(b)->*Read)(i);
+			};
 		if constexpr (Write != nullptr)
 			c.write = [](void *b, uint32_t i, uint32_t v) {
 				(static_cast<Block *>(b)->*Write)(i, v);

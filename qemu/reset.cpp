@@ -59,7 +59,7 @@ void Reset::reset(ResetKind kind)
 
 uint32_t Reset::read_status(uint32_t)
 {
-	uint32_t type = last_ == ResetKind::core   ? type_core
+	uint32_t type = last_ == ResetKind::core     ? type_core
 			: last_ == ResetKind::global ? type_global
 						     : type_power_on;
 

@@ -21,16 +21,16 @@ struct Range {
 };
 
 constexpr Range ranges[] = {
-	{0x03, 1024},	/* VSI list, replication */
-	{0x04, 1024},	/* VSI list, pruning */
-	{0x05, 64},	/* recipe */
-	{0x21, 512},	/* Flow Director counter block */
-	{0x22, 0},	/* Flow Director entries, guaranteed */
-	{0x23, 0},	/* Flow Director entries, shared */
-	{0x58, 128},	/* Flow Director profile */
-	{0x59, 512},	/* Flow Director TCAM entry */
-	{0x60, 128},	/* RSS profile */
-	{0x61, 512},	/* RSS TCAM entry */
+	{0x03, 1024}, /* VSI list, replication */
+	{0x04, 1024}, /* VSI list, pruning */
+	{0x05, 64},   /* recipe */
+	{0x21, 512},  /* Flow Director counter block */
+	{0x22, 0},    /* Flow Director entries, guaranteed */
+	{0x23, 0},    /* Flow Director entries, shared */
+	{0x58, 128},  /* Flow Director profile */
+	{0x59, 512},  /* Flow Director TCAM entry */
+	{0x60, 128},  /* RSS profile */
+	{0x61, 512},  /* RSS TCAM entry */
 };
 
 const Range *find(uint16_t type)
@@ -87,7 +87,8 @@ AqError Resources::free(AqCommand &cmd)
 		uint16_t id = cmd.buffer.u16(first_id + 2 * i);
 
 		if (id >= range->count || !used_[range->type][id]) {
-			dev_.guest_error("frees resource %#x %u, which it does not have", range->type, id);
+			dev_.guest_error("frees resource %#x %u, which it does not have",
+					 range->type, id);
 			return AqError::einval;
 		}
 		used_[range->type][id] = false;

@@ -53,9 +53,9 @@ void Scheduler::build_default()
 		Bytes data(node.element);
 
 		data.put8(data_type, default_types[i]);
-		data.put8(1, 7);	/* generic, CIR and EIR sections are valid */
-		data.put16(6, 4);	/* CIR weight */
-		data.put16(10, 4);	/* EIR weight */
+		data.put8(1, 7);   /* generic, CIR and EIR sections are valid */
+		data.put16(6, 4);  /* CIR weight */
+		data.put16(10, 4); /* EIR weight */
 		nodes_[i + 1] = node;
 	}
 	next_teid_ = layers + 1;
@@ -127,8 +127,8 @@ void Scheduler::erase(uint32_t teid)
 AqError Scheduler::insert_leaf(Leaf leaf, uint32_t parent, const Bytes &element, uint32_t &teid)
 {
 	if (leaves_.contains(leaf)) {
-		dev_.guest_error("%s %u is already in the scheduler", leaf.rdma ? "queue set" : "queue",
-				 leaf.id);
+		dev_.guest_error("%s %u is already in the scheduler",
+				 leaf.rdma ? "queue set" : "queue", leaf.id);
 		return AqError::eexist;
 	}
 	AqError error = insert(parent, element, teid);
@@ -189,7 +189,7 @@ AqError Scheduler::get_default_topology(AqCommand &cmd)
 	}
 	cmd.buffer.put32(0, no_teid);
 	cmd.buffer.put16(4, count);
-	cmd.params.put8(1, 1);	/* branches */
+	cmd.params.put8(1, 1); /* branches */
 	return AqError::ok;
 }
 
@@ -203,17 +203,17 @@ AqError Scheduler::query_resources(AqCommand &cmd)
 	cmd.buffer.fill(0);
 	header.put16(0, layers);
 	header.put16(2, layers);
-	header.put8(5, 8);	/* congestion domains of device and function */
+	header.put8(5, 8); /* congestion domains of device and function */
 	header.put8(6, 8);
 	header.put16(8, rdma_qsets);
 	for (unsigned int layer = 0; layer < layers; layer++) {
 		Bytes record = cmd.buffer.part(record_size * (layer + 1), record_size);
 
 		record.put8(0, static_cast<uint8_t>(layer));
-		record.put16(2, 512);	/* nodes of device and function */
+		record.put16(2, 512); /* nodes of device and function */
 		record.put16(4, 512);
 		record.put16(10, layer == 0 ? 1 : layer == 1 ? 8 : most_siblings);
-		for (size_t kind = 12; kind <= 16; kind += 2)	/* CIR, EIR, shared */
+		for (size_t kind = 12; kind <= 16; kind += 2) /* CIR, EIR, shared */
 			record.put16(kind, rate_profiles_per_kind);
 	}
 	return AqError::ok;
@@ -226,7 +226,7 @@ AqError Scheduler::query_port_ets(AqCommand &cmd)
 	if (cmd.buffer.size() < answer_size)
 		return AqError::einval;
 	cmd.buffer.fill(0);
-	cmd.buffer.put8(0, 1);	/* TC 0 is valid, with all of the bandwidth */
+	cmd.buffer.put8(0, 1); /* TC 0 is valid, with all of the bandwidth */
 	cmd.buffer.put8(tc_share, 100);
 	for (size_t tc = 0; tc < 8; tc++)
 		cmd.buffer.put32(tc_nodes + 4 * tc, tc ? no_teid : tc_teid);
@@ -315,7 +315,8 @@ AqError Scheduler::move_group(Bytes group, size_t &used)
 		Node *node = find(teid);
 
 		if (!node || node->parent != from || !find(from) || is_inside(to, teid)) {
-			dev_.guest_error("scheduler cannot move node %#x from %#x to %#x", teid, from, to);
+			dev_.guest_error("scheduler cannot move node %#x from %#x to %#x", teid,
+					 from, to);
 			return AqError::einval;
 		}
 		if (find(to)->children >= most_siblings)
@@ -343,10 +344,12 @@ AqError Scheduler::remove_group(Bytes group, size_t &used)
 	for (uint16_t i = 0; i < count; i++) {
 		uint32_t teid = group.u32(group_header + i * 4u);
 		Node *node = find(teid);
-		bool queue = std::ranges::any_of(leaves_, [&](auto &leaf) { return leaf.second == teid; });
+		bool queue = std::ranges::any_of(leaves_,
+						 [&](auto &leaf) { return leaf.second == teid; });
 
 		if (!node || node->parent != parent || node->children || queue) {
-			dev_.guest_error("scheduler cannot delete node %#x below %#x", teid, parent);
+			dev_.guest_error("scheduler cannot delete node %#x below %#x", teid,
+					 parent);
 			return AqError::einval;
 		}
 		erase(teid);
@@ -435,7 +438,8 @@ AqError Scheduler::add_tx_group(Bytes group, size_t &used)
 		Bytes entry = group.part(group_header + i * entry_size, entry_size);
 		uint16_t queue = entry.u16(0);
 		uint32_t teid;
-		AqError error = insert_leaf({false, queue}, parent, entry.part(entry_element), teid);
+		AqError error =
+			insert_leaf({false, queue}, parent, entry.part(entry_element), teid);
 
 		if (error != AqError::ok)
 			return error;
@@ -481,7 +485,7 @@ AqError Scheduler::disable_tx_queues(AqCommand &cmd)
 	uint16_t timeout = cmd.params.u16(2);
 	AqError error = for_each_group(cmd, cmd.params.u8(1), &Scheduler::disable_tx_group);
 
-	cmd.params.put16(2, timeout);	/* this command counts elsewhere */
+	cmd.params.put16(2, timeout); /* this command counts elsewhere */
 	return error;
 }
 
@@ -496,7 +500,8 @@ AqError Scheduler::add_rdma_group(Bytes group, size_t &used)
 	for (uint16_t i = 0; i < count; i++) {
 		Bytes entry = group.part(group_header + i * element_size, element_size);
 		uint32_t teid;
-		AqError error = insert_leaf({true, entry.u16(0)}, parent, entry.part(element_data), teid);
+		AqError error =
+			insert_leaf({true, entry.u16(0)}, parent, entry.part(element_data), teid);
 
 		if (error != AqError::ok)
 			return error;

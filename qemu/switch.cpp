@@ -63,7 +63,8 @@ bool same_destination(Frame frame, Frame header)
 /* Promiscuous rules stand for a kind of destination: broadcast, multicast or unicast. */
 bool same_kind(Frame frame, Frame header)
 {
-	return is_multicast(frame) == is_multicast(header) && is_broadcast(frame) == is_broadcast(header);
+	return is_multicast(frame) == is_multicast(header) &&
+	       is_broadcast(frame) == is_broadcast(header);
 }
 
 } // namespace
@@ -80,10 +81,10 @@ AqError Switch::get_config(AqCommand &cmd)
 
 	if (cmd.buffer.size() < entry_size)
 		return AqError::einval;
-	cmd.buffer.put16(0, 0);	/* physical port 0 */
-	cmd.buffer.put16(2, 1);	/* switch 1 */
-	cmd.buffer.put16(4, 0);	/* PF 0 */
-	cmd.params.put16(2, 0);	/* nothing follows */
+	cmd.buffer.put16(0, 0); /* physical port 0 */
+	cmd.buffer.put16(2, 1); /* switch 1 */
+	cmd.buffer.put16(4, 0); /* PF 0 */
+	cmd.params.put16(2, 0); /* nothing follows */
 	cmd.params.put16(4, 1);
 	cmd.answer = entry_size;
 	return AqError::ok;

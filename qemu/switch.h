@@ -45,7 +45,7 @@ private:
 	struct Rule {
 		bool transmit;
 		uint16_t recipe;
-		uint16_t source;	/* VSI of a transmit rule */
+		uint16_t source; /* VSI of a transmit rule */
 		uint32_t action;
 		std::array<uint8_t, header_size> header;
 	};

@@ -24,17 +24,17 @@ struct Section {
 };
 
 constexpr Section sections[] = {
-	{0, 2, 4},	/* switch */
-	{1, 6, 2},	/* security */
-	{2, 8, 8},	/* inner VLAN */
-	{3, 24, 4},	/* outer tag */
-	{4, 16, 4},	/* ingress priorities */
-	{5, 20, 4},	/* egress priorities */
-	{6, 28, 50},	/* queue mapping */
-	{7, 78, 6},	/* queueing options */
-	{8, 84, 4},	/* outer priorities */
-	{11, 90, 10},	/* Flow Director */
-	{12, 100, 4},	/* PASID */
+	{0, 2, 4},    /* switch */
+	{1, 6, 2},    /* security */
+	{2, 8, 8},    /* inner VLAN */
+	{3, 24, 4},   /* outer tag */
+	{4, 16, 4},   /* ingress priorities */
+	{5, 20, 4},   /* egress priorities */
+	{6, 28, 50},  /* queue mapping */
+	{7, 78, 6},   /* queueing options */
+	{8, 84, 4},   /* outer priorities */
+	{11, 90, 10}, /* Flow Director */
+	{12, 100, 4}, /* PASID */
 };
 
 /* Fields */
@@ -45,7 +45,7 @@ constexpr uint8_t vlan_emode_mask = 3 << 3;
 constexpr uint8_t vlan_emode_nothing = 3 << 3;
 constexpr size_t mapping_flags = 28;
 constexpr uint16_t mapping_scattered = 1 << 0;
-constexpr size_t queue_mapping = 30;	/* 16 words: first queue and count, or a queue each */
+constexpr size_t queue_mapping = 30; /* 16 words: first queue and count, or a queue each */
 constexpr size_t tc_mapping = 62;
 constexpr uint16_t queue_mask = 0x7ff;
 constexpr size_t queue_option_flags = 80;
@@ -101,7 +101,8 @@ const Vsi *Vsis::find(uint16_t number) const
 
 bool Vsis::pe_enabled() const
 {
-	return std::ranges::any_of(vsis_, [](const auto &entry) { return entry.second.pe_enabled(); });
+	return std::ranges::any_of(vsis_,
+				   [](const auto &entry) { return entry.second.pe_enabled(); });
 }
 
 void Vsis::answer(AqCommand &cmd, uint16_t number)

@@ -34,7 +34,10 @@ public:
 
 private:
 	uint8_t u8(size_t at) const { return props_[at]; }
-	uint16_t u16(size_t at) const { return static_cast<uint16_t>(props_[at] | props_[at + 1] << 8); }
+	uint16_t u16(size_t at) const
+	{
+		return static_cast<uint16_t>(props_[at] | props_[at + 1] << 8);
+	}
 
 	std::array<uint8_t, props_size> props_{};
 };

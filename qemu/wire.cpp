@@ -22,18 +22,25 @@ Wire::Wire(Device &dev) : dev_(dev), resume_(dev, callback<&Wire::resume>, this)
 {
 	Registers &r = dev.registers;
 
-	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::bytes>, nullptr>(this, regs::GLPRT_GORCL, 2);
-	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::unicast>, nullptr>(this, regs::GLPRT_UPRCL, 2);
-	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::multicast>, nullptr>(this, regs::GLPRT_MPRCL, 2);
-	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::broadcast>, nullptr>(this, regs::GLPRT_BPRCL, 2);
-	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::bytes>, nullptr>(this, regs::GLPRT_GOTCL, 2);
-	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::unicast>, nullptr>(this, regs::GLPRT_UPTCL, 2);
-	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::multicast>, nullptr>(this, regs::GLPRT_MPTCL, 2);
-	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::broadcast>, nullptr>(this, regs::GLPRT_BPTCL, 2);
+	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::bytes>, nullptr>(this, regs::GLPRT_GORCL,
+									    2);
+	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::unicast>, nullptr>(this,
+									      regs::GLPRT_UPRCL, 2);
+	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::multicast>, nullptr>(
+		this, regs::GLPRT_MPRCL, 2);
+	r.claim<&Wire::read_counter<&Wire::rx_, &Counters::broadcast>, nullptr>(
+		this, regs::GLPRT_BPRCL, 2);
+	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::bytes>, nullptr>(this, regs::GLPRT_GOTCL,
+									    2);
+	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::unicast>, nullptr>(this,
+									      regs::GLPRT_UPTCL, 2);
+	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::multicast>, nullptr>(
+		this, regs::GLPRT_MPTCL, 2);
+	r.claim<&Wire::read_counter<&Wire::tx_, &Counters::broadcast>, nullptr>(
+		this, regs::GLPRT_BPTCL, 2);
 }
 
-template <auto Direction, auto Field>
-uint32_t Wire::read_counter(uint32_t half)
+template <auto Direction, auto Field> uint32_t Wire::read_counter(uint32_t half)
 {
 	uint64_t value = (this->*Direction).*Field & counter_mask;
 
@@ -42,7 +49,7 @@ uint32_t Wire::read_counter(uint32_t half)
 
 void Wire::Counters::count(std::span<const uint8_t> frame)
 {
-	bytes += frame.size() + 4;	/* with FCS, as the hardware counts */
+	bytes += frame.size() + 4; /* with FCS, as the hardware counts */
 	if (!is_multicast(frame))
 		unicast++;
 	else if (is_broadcast(frame))

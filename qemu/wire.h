@@ -59,8 +59,7 @@ private:
 		void count(std::span<const uint8_t> frame);
 	};
 
-	template <auto Direction, auto Field>
-	uint32_t read_counter(uint32_t half);
+	template <auto Direction, auto Field> uint32_t read_counter(uint32_t half);
 	void transmit(std::span<const uint8_t> frame);
 	void resume();
 
