@@ -382,8 +382,6 @@ void page_lists()
 
 	/* A CQ of two pages through PBLEs that are not in order. */
 	driver.bring_up();
-	hw::CqpWqe fpm;
-	fpm.set(hw::cqp_fpm::addr, place::buffer);
 	auto committed = driver.get<hw::FpmBuffer>(place::buffer);
 	uint64_t pbles = committed.qw[14].get() >> 32;
 	uint64_t list = place::segments + pbles * hw::fpm_base_unit;
@@ -404,6 +402,63 @@ void page_lists()
 	CHECK(driver.get<hw::Cqe>(place::cq + 0x1000).get(hw::cqe::wqe_index) == 0);
 	CHECK(driver.get<hw::Cqe>(place::cq + 0x1000 + 127 * 32).get(hw::cqe::wqe_index) == 15);
 	CHECK(driver.get<hw::Cqe>(place::cq).get(hw::cqe::valid));
+}
+
+/* A segment whose pages lie backwards, and a CQ through a list of two levels in it. */
+void paged_segment()
+{
+	constexpr uint64_t table = place::segments + 4 * hw::sd_bytes;
+	RdmaDriver driver;
+	hw::CqpWqe update;
+
+	driver.bring_up();
+	auto page = [](uint64_t index) {
+		return place::segments + (hw::pages_per_sd - 1 - index) * 4096;
+	};
+	for (uint64_t i = 0; i < hw::pages_per_sd; i++)
+		driver.put<uint64_t>(table + 8 * i, page(i) | hw::pd_entry_valid);
+	update.qw[0].set(hw::cqp_sds::sd_write.put(1));
+	update.qw[1].set(table | hw::cqp_sds::sd_valid.put(1) |
+			 hw::cqp_sds::sd_bp_count.put(hw::pages_per_sd));
+	driver.must(hw::CqpOp::update_pe_sds, update);
+
+	uint64_t pbles =
+		(driver.get<hw::FpmBuffer>(place::buffer).qw[14].get() >> 32) * hw::fpm_base_unit;
+	auto pble = [&](uint64_t index) {
+		uint64_t at = pbles + 8 * index;
+		return page(at / 4096) + at % 4096;
+	};
+	driver.put<uint64_t>(pble(1000), 2048); /* root: index of the leaf */
+	driver.put<uint64_t>(pble(2048), place::cq);
+	hw::CqpWqe wqe = driver.cq_wqe(1, 8);
+	wqe.set(hw::cqp_cq::virtual_map, 1);
+	wqe.set(hw::cqp_cq::pbl_level, static_cast<uint64_t>(hw::PblLevel::two));
+	wqe.set(hw::cqp_cq::first_pble, 1000);
+	driver.must(hw::CqpOp::create_cq, wqe);
+	put_context(driver);
+	driver.must(hw::CqpOp::create_qp, driver.qp_wqe(2, hw::QpState::idle));
+	post_work(driver, place::queues, 0);
+	driver.must(hw::CqpOp::flush_wqes, flush_wqe(2));
+	CHECK(driver.get<hw::Cqe>(place::cq).get(hw::cqe::valid));
+}
+
+void suspension()
+{
+	RdmaDriver driver;
+	hw::CqpWqe wqe;
+
+	driver.bring_up();
+	make_rts(driver);
+	wqe.set(hw::cqp_suspend::qp, 2);
+	wqe.set(hw::cqp_suspend::qs_handle, 1);
+	CHECK(refused(driver.post(hw::CqpOp::resume_qp, wqe), invalid_state));
+	CHECK(fine(driver.post(hw::CqpOp::suspend_qp, wqe)));
+	CHECK(driver.get<hw::Aeqe>(place::aeq).get(hw::aeqe::code) ==
+	      static_cast<uint64_t>(hw::AeCode::qp_suspend_complete));
+	wqe.set(hw::cqp_suspend::qs_handle, 9);
+	CHECK(driver.post(hw::CqpOp::resume_qp, wqe)->error);
+	wqe.set(hw::cqp_suspend::qs_handle, 1);
+	CHECK(fine(driver.post(hw::CqpOp::resume_qp, wqe)));
 }
 
 void refusals()
@@ -457,6 +512,8 @@ int main()
 	work_scheduler();
 	stags();
 	page_lists();
+	paged_segment();
+	suspension();
 	refusals();
 	unreachable_memory();
 	std::printf("rdma-rules: %s\n", broken ? "FAIL" : "PASS");
