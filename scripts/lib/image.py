@@ -121,7 +121,8 @@ def _pipe(first: List[str], second: List[str], log: Path) -> None:
         packer = subprocess.run(second, stdin=maker.stdout, stdout=errors, stderr=errors)
         maker.stdout.close()
         if maker.wait() or packer.returncode:
-            raise Trouble(f"{first[0]} | {second[0]} failed, see {log}")
+            last = (log.read_text(errors="replace").strip() or "no message").splitlines()[-1]
+            raise Trouble(f"{first[0]} | {second[0]} failed: {last} ({log})")
 
 
 def _dependencies(folder: Path) -> Dict[str, List[str]]:

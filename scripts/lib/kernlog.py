@@ -16,7 +16,8 @@ REPORTS = re.compile(
     r"possible (circular|recursive|irq lock|deadlock)|suspicious RCU|INFO: task .* blocked|"
     r"INFO: lockdep|bad unlock balance|held lock freed|sleeping function called|"
     r"scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|DMA-API|refcount_t|"
-    r"rcu: .*(detected stalls|self-detected stall|kthread starved)|soft lockup|hard LOCKUP|list_(add|del) corruption|"
+    r"rcu: .*(detected stalls|self-detected stall|kthread starved)|soft lockup|hard LOCKUP|"
+    r"list_(add|del) corruption|"
     r"page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
     r"nobody cared|Unknown symbol|disagrees about version")
 
