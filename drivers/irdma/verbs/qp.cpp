@@ -417,6 +417,8 @@ void Qp::adopt(const QpPlan &plan)
 	set_post_state(attr_.state);
 	if (attr_.state != SHIM_QPS_SQD)
 		draining_.store(0);
+	if (attr_.state == SHIM_QPS_RESET)
+		life_.add(1);
 	if (plan.flush_sq || plan.flush_rq)
 		flush(plan.flush_sq, plan.flush_rq, hw::FlushCode::general, hw::FlushCode::general);
 	if (plan.forget_work)

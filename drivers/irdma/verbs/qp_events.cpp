@@ -21,6 +21,7 @@ void Qp::on_async_event(const AsyncEvent &event)
 		if (error_pending_.load())
 			return;
 		error_event_ = event;
+		error_life_ = life_.load();
 		error_pending_.store(1);
 		work_.queue(device_.shim);
 		break;
@@ -79,25 +80,28 @@ void Qp::wake_flushed()
 		recv_cq_.wake();
 }
 
+/* One that arrives meanwhile is noted again, and most often turns out to be no news. */
 void Qp::handle_error()
 {
 	const AsyncEvent event = error_event_;
 	const AeInfo &info = *event.info;
+	u32 life = error_life_;
 
+	error_pending_.store(0);
+	if (!enter_error(event, life))
+		return;
 	shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s: %s", number_,
 			 event.code, hw::ae_name(event.code), info.meaning);
-	if (enter_error(event))
-		shim_qp_event(params_.ib, info.qp_event);
-	error_pending_.store(0);
+	shim_qp_event(params_.ib, info.qp_event);
 }
 
 /*
  * Take the QP to ERROR. The device has stopped it already; the command makes it official, and
  * the flush completes the request at fault with the status that the event calls for.
  *
- * Return: whether that is news; it is not for a QP that was in ERROR or RESET.
+ * Return: whether that is news; it is not for a QP that was in ERROR, or has been in RESET since.
  */
-bool Qp::enter_error(const AsyncEvent &event)
+bool Qp::enter_error(const AsyncEvent &event, u32 life)
 {
 	auto source = static_cast<hw::AeSource>(event.source);
 	bool of_sq = source == hw::AeSource::sq || source == hw::AeSource::sq_0111;
@@ -105,7 +109,7 @@ bool Qp::enter_error(const AsyncEvent &event)
 	Qos::Use use(device_.qos);
 	MutexGuard guard(mutex_);
 
-	if (attr_.state == SHIM_QPS_RESET || attr_.state == SHIM_QPS_ERR)
+	if (life != life_.load() || attr_.state == SHIM_QPS_RESET || attr_.state == SHIM_QPS_ERR)
 		return false;
 
 	QpPlan plan = {};
@@ -163,6 +167,7 @@ void Qp::resume(u16 qs_handle, bool queue_set_ok)
 				.qp_state = static_cast<u8>(hw_state_),
 				.wqe_index = 0,
 				.info = &ae_info(code)};
+		error_life_ = life_.load();
 		error_pending_.store(1);
 		work_.queue(device_.shim);
 	}
