@@ -118,10 +118,10 @@ Status Cq::take_user_ring(u32 entries, Ucontext &uctx, u64 buffer, u64 shadow)
 	return {};
 }
 
-/* How far the device may run before it reads the consumer's index again. */
-u32 Cq::read_threshold() const
+/* How far the device may run in a ring of @size before it reads the consumer's index again. */
+static u32 read_threshold(u32 size)
 {
-	return min(size_ / 2, hw::cqp_cq::max_shadow_read_threshold);
+	return min(size / 2, hw::cqp_cq::max_shadow_read_threshold);
 }
 
 Status Cq::create_in_device()
@@ -133,7 +133,7 @@ Status Cq::create_in_device()
 		.context = number(),
 		.memory = memory_,
 		.shadow = shadow_bus_,
-		.shadow_read_threshold = read_threshold(),
+		.shadow_read_threshold = read_threshold(size_),
 		.vsi = device_.port.vsi,
 		.check_overflow = true,
 	};
@@ -200,7 +200,7 @@ Status Cq::resize(u32 size, Ucontext &uctx, u64 user_buffer)
 		.context = number(),
 		.memory = ring.value().queue,
 		.shadow = shadow_bus_,
-		.shadow_read_threshold = read_threshold(),
+		.shadow_read_threshold = read_threshold(new_size.value()),
 		.vsi = device_.port.vsi,
 	};
 	auto moved = device_.cqp.run(command);

@@ -95,7 +95,6 @@ private:
 	Status take_user_ring(u32 entries, Ucontext &uctx, u64 buffer, u64 shadow);
 	Status create_in_device();
 	void bury();
-	u32 read_threshold() const;
 
 	struct Entry {
 		hw::Cqe *cqe, *extended; /**< the second is null if there is none */

@@ -45,8 +45,8 @@ struct FastPages {
 
 class Mr {
 public:
-	/** Pages that an MR for fast registration can be made for: PBLEs that can be adjacent. */
-	static constexpr u32 max_fast_pages = 262144;
+	/** Pages that an MR for fast registration can be made for. */
+	static constexpr u32 max_fast_pages = UserMemory::max_list;
 
 	/** May sleep, as all that make one. */
 	static Result<Owner<Mr>> register_user(Device &device, const irdma_mr_params &params);

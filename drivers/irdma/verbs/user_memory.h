@@ -71,6 +71,8 @@ struct UserRange {
 
 class UserMemory {
 public:
+	static constexpr u32 max_list = 262144; /**< pages that can be listed: PBLEs of a segment */
+
 	/**
 	 * Pin @range, in pages of the largest of @page_sizes (a set of powers of two) that fits
 	 * it, and list the pages in PBLEs unless they are one run. May sleep.
@@ -103,8 +105,6 @@ public:
 	}
 
 private:
-	static constexpr u64 max_list = 262144; /**< PBLEs that can be adjacent */
-
 	friend class UserMemoryRef;
 	friend class BuriedMemory;
 	Status list_pages();
