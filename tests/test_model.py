@@ -26,3 +26,16 @@ def rdma_fuzz() -> None:
     build()
     for seed in range(1, 6):
         subprocess.run([PROGRAMS / "rdma-fuzz", str(seed), "1000000"], check=True)
+
+
+@test(needs=(), kernels=None, guests=0, timeout=300)
+def lan_rules() -> None:
+    build()
+    subprocess.run([PROGRAMS / "lan-rules"], check=True)
+
+
+@test(needs=(), kernels=None, guests=0, timeout=300)
+def lan_fuzz() -> None:
+    build()
+    for seed in range(1, 6):
+        subprocess.run([PROGRAMS / "lan-fuzz", str(seed), "100000"], check=True)

@@ -73,16 +73,23 @@ void e810_msix_notify(e810_host *host, unsigned int vector)
 
 void e810_msix_clear_pending(e810_host *, unsigned int) {}
 
-bool e810_nic_send(e810_host *, const void *, size_t)
+bool e810_nic_send(e810_host *host, const void *frame, size_t len)
 {
-	return true;
+	auto *bytes = static_cast<const uint8_t *>(frame);
+
+	if (host->keep_sent)
+		host->sent.emplace_back(bytes, bytes + len);
+	return !host->backend_full;
 }
 
-void e810_nic_receive_ready(e810_host *) {}
-
-bool e810_link_is_up(e810_host *)
+void e810_nic_receive_ready(e810_host *host)
 {
-	return true;
+	host->receive_ready++;
+}
+
+bool e810_link_is_up(e810_host *host)
+{
+	return host->link_up;
 }
 
 const uint8_t *e810_mac(e810_host *)

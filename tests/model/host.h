@@ -21,6 +21,13 @@ struct e810_host {
 	uint64_t hole = UINT64_MAX; /* this page of memory cannot be reached */
 	e810_device *device = nullptr;
 
+	/* The network backend */
+	bool link_up = true;
+	bool backend_full = false;		/* it takes one more frame, then calls back */
+	unsigned int receive_ready = 0;		/* how often the device asked for held frames */
+	std::vector<std::vector<uint8_t>> sent; /* frames, if keep_sent */
+	bool keep_sent = false;
+
 	/** Runs timers that have expired and deferred work, until there is none; at most a few
 	 * rounds. */
 	void settle();
