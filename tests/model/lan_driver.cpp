@@ -69,7 +69,7 @@ void LanDriver::open_admin()
 
 void LanDriver::run(uint16_t opcode, Admin &admin)
 {
-	uint32_t at = read(regs::PF_FW_ATQBAL + 0x300);
+	uint32_t at = read(regs::PF_FW_ATQBAL + 0x300) % admin_entries;
 	uint64_t desc = lan_place::admin_send + at * 32;
 	bool has_data = !admin.data.empty();
 
