@@ -129,8 +129,10 @@ Status Ah::create_polling()
 	}
 	if (outcome_.load() == done)
 		return {};
-	id_.abandon(); /* not answered, or not known how it ended */
-	return outcome_.load() == failed ? Error::io : Error::timed_out;
+	if (outcome_.load() == failed && !device_.dead())
+		return Error::io;
+	id_.abandon(); /* it may have been made all the same */
+	return Error::timed_out;
 }
 
 void Ah::on_destroyed(void *arg, const CqpOutcome &outcome)

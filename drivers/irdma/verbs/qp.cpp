@@ -550,6 +550,8 @@ void Qp::give_back(Status destroyed)
  */
 void Qp::destroy()
 {
+	if (!connected())
+		device_.mcast.forget(*this); /* consumers may leave that to us */
 	if (listed_) {
 		device_.events.remove_qp(*this);
 		{
