@@ -37,6 +37,18 @@ static void release(struct shim_device *dev)
 	ib_dealloc_device(&dev->ibdev);
 }
 
+/* Undo bring_up(), from where it got to. */
+static void take_down(struct shim_device *dev)
+{
+	bool registered = dev->registered;
+
+	dev->registered = false;
+	shim_notify_stop(dev); /* first: no event may reach ib_core once the ib_device is gone */
+	if (registered)
+		shim_ib_unregister(dev);
+	irdma_device_stop(dev->irdma);
+}
+
 static int bring_up(struct shim_device *dev)
 {
 	int err = irdma_device_start(dev, &dev->irdma);
@@ -45,22 +57,15 @@ static int bring_up(struct shim_device *dev)
 		return err;
 	shim_notify_start(dev);
 	err = shim_ib_register(dev);
+	if (!err) {
+		dev->registered = true;
+		irdma_device_registered(dev->irdma);
+		err = shim_vsi_filter(dev, true);
+	}
 	if (err)
-		goto no_ibdev;
-	dev->registered = true;
-	irdma_device_registered(dev->irdma);
-	err = shim_vsi_filter(dev, true);
-	if (err)
-		goto no_filter;
-	shim_notify_port(dev);
-	return 0;
-
-no_filter:
-	dev->registered = false;
-	shim_ib_unregister(dev);
-no_ibdev:
-	shim_notify_stop(dev);
-	irdma_device_stop(dev->irdma);
+		take_down(dev);
+	else
+		shim_notify_port(dev);
 	return err;
 }
 
@@ -88,10 +93,7 @@ static void remove(struct auxiliary_device *adev)
 
 	irdma_device_removing(dev->irdma);
 	shim_vsi_filter(dev, false);
-	dev->registered = false;
-	shim_ib_unregister(dev);
-	shim_notify_stop(dev);
-	irdma_device_stop(dev->irdma);
+	take_down(dev);
 	release(dev);
 }
 

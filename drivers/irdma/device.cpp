@@ -74,7 +74,8 @@ struct Device::Step {
 const Device::Step Device::steps[] = {
 	{"engine ready", [](Device &d) { return d.wait_for_engine(); }, nullptr},
 	{"doorbells", [](Device &d) { return d.check_doorbells(); }, nullptr},
-	{"control QP", [](Device &d) { return d.cqp.create(); }, [](Device &d) { d.cqp.destroy(); }},
+	{"control QP", [](Device &d) { return d.cqp.create(); },
+	 [](Device &d) { d.cqp.destroy(); }},
 	{"host memory query", [](Device &d) { return d.hmc.query(); }, nullptr},
 	{"host memory commit", [](Device &d) { return d.hmc.commit(); }, nullptr},
 	{"host memory segments", [](Device &d) { return d.hmc.allocate(); },
@@ -145,9 +146,8 @@ Status Device::wait_for_engine()
 		if (ready)
 			return {};
 		if (shim_now_ms() - start > engine_ready_ms) {
-			shim_log(shim, SHIM_ERR,
-				 "protocol engine is not ready: status %#x %#x %#x", cpu[0], cpu[1],
-				 cpu[2]);
+			shim_log(shim, SHIM_ERR, "protocol engine is not ready: status %#x %#x %#x",
+				 cpu[0], cpu[1], cpu[2]);
 			return Error::timed_out;
 		}
 	}

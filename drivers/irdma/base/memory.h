@@ -69,7 +69,8 @@ template <class T> class Array {
 public:
 	Array() = default;
 	Array(Array &&other)
-		: data_(exchange<T *>(other.data_, nullptr)), count_(exchange<usize>(other.count_, 0))
+		: data_(exchange<T *>(other.data_, nullptr)),
+		  count_(exchange<usize>(other.count_, 0))
 	{
 	}
 	Array &operator=(Array &&other)

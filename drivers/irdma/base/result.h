@@ -88,11 +88,11 @@ template <class T> Status status_of(const Result<T> &r)
 } // namespace irdma
 
 /** Leave the function with the error of @expr, if it is one. */
-#define IRDMA_TRY(expr)                                              \
-	do {                                                         \
+#define IRDMA_TRY(expr)                                                 \
+	do {                                                            \
 		::irdma::Status try_status_ = ::irdma::status_of(expr); \
-		if (!try_status_.ok())                               \
-			return try_status_;                          \
+		if (!try_status_.ok())                                  \
+			return try_status_;                             \
 	} while (0)
 
 #endif

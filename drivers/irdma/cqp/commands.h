@@ -193,7 +193,7 @@ struct PageList {
 /** REG_MR: a valid STag. */
 struct RegMr {
 	static constexpr CqpOp op = CqpOp::reg_mr;
-	u32 stag;   /**< index << 8 | key */
+	u32 stag; /**< index << 8 | key */
 	u32 pd;
 	u64 va;	    /**< address of the first byte; zero based: its offset in the first page */
 	u64 length; /**< bytes; 0: all memory */

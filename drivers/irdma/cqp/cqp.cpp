@@ -652,7 +652,7 @@ void Cqp::State::wait_interrupt(Waiter &me)
 			looked = true;
 			if (reap() && !exchange(lost_interrupt_told, true))
 				shim_log(device.shim, SHIM_WARN,
-					 "completion of a command was not announced by an interrupt");
+					 "a command was completed without an interrupt");
 			arm();
 		} else if (time_is_up(me, deadline_ms)) {
 			give_up(me.op); /* completes it */

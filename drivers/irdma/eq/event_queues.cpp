@@ -151,8 +151,9 @@ EventQueues::~EventQueues() = default;
 
 void EventQueues::Vector::enable() const
 {
-	queues.device_.write(reg::glint_dyn_ctl(hw_index), static_cast<u32>(
-				     reg::dyn_ctl_intena.put(1) | reg::dyn_ctl_clearpba.put(1)));
+	queues.device_.write(
+		reg::glint_dyn_ctl(hw_index),
+		static_cast<u32>(reg::dyn_ctl_intena.put(1) | reg::dyn_ctl_clearpba.put(1)));
 }
 
 Status EventQueues::Vector::request(const char *use, int number, u32 cpu)
@@ -379,10 +380,9 @@ bool EventQueues::Ceq::take(Device &device, CqSlot *cqs, u32 cq_limit)
 Status EventQueues::create_aeq()
 {
 	State &s = *state_;
-	u32 entries = min(device_.hmc.count(hw::HmcObject::qp) +
-				  device_.hmc.count(hw::HmcObject::cq),
-			  min(hw::max_aeq_entries,
-			      static_cast<u32>(max_aeq_bytes / sizeof(hw::Aeqe))));
+	u32 entries =
+		min(device_.hmc.count(hw::HmcObject::qp) + device_.hmc.count(hw::HmcObject::cq),
+		    min(hw::max_aeq_entries, static_cast<u32>(max_aeq_bytes / sizeof(hw::Aeqe))));
 	Vector &vector = *s.vectors[0];
 
 	IRDMA_TRY(s.aeq.ring.create(device_, entries));
@@ -450,7 +450,8 @@ void EventQueues::State::dispatch(Device &device, const hw::Aeqe &entry)
 	namespace f = hw::aeqe;
 	u32 code = static_cast<u32>(entry.get(f::code));
 	u32 source = static_cast<u32>(entry.get(f::source));
-	u32 id = static_cast<u32>(entry.get(f::id_low) | entry.get(f::id_high) << f::id_low.width());
+	u32 id =
+		static_cast<u32>(entry.get(f::id_low) | entry.get(f::id_high) << f::id_low.width());
 	const AeInfo &info = ae_info(code);
 	const AsyncEvent event = {.code = static_cast<u16>(code),
 				  .source = static_cast<u8>(source),
@@ -460,7 +461,8 @@ void EventQueues::State::dispatch(Device &device, const hw::Aeqe &entry)
 	bool known = false;
 
 	if (entry.get(f::overflow) && !exchange(overflow_told, true))
-		shim_log(device.shim, SHIM_ERR, "asynchronous events were lost: their queue was full");
+		shim_log(device.shim, SHIM_ERR,
+			 "asynchronous events were lost: their queue was full");
 	if (info.action == AeAction::device_fatal)
 		return device.declare_dead(info.meaning);
 

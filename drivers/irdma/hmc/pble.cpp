@@ -169,11 +169,10 @@ Status PblePool::grow()
 		return Error::no_memory;
 	auto memory = device_.hmc.back_segment(sd);
 	IRDMA_TRY(memory);
-	segment->first = static_cast<u32>(
-		(s.next_fpm - device_.hmc.base(hw::HmcObject::pble)) / hw::pble_bytes);
+	segment->first = static_cast<u32>((s.next_fpm - device_.hmc.base(hw::HmcObject::pble)) /
+					  hw::pble_bytes);
 	segment->granules = static_cast<u32>((end - s.next_fpm) / (granule * hw::pble_bytes));
-	segment->entries =
-		reinterpret_cast<hw::Le64 *>(memory.value() + s.next_fpm % hw::sd_bytes);
+	segment->entries = reinterpret_cast<hw::Le64 *>(memory.value() + s.next_fpm % hw::sd_bytes);
 	s.segments[s.count++] = segment.release();
 	s.next_fpm = end;
 	return {};
