@@ -41,6 +41,8 @@ const char *Device::start()
 
 	if (!registers.seal())
 		return "two blocks claim the same register";
+	if (!rdma.refusals_valid())
+		return "property \"fail\" is malformed or names an unknown step";
 	if (path && !trace.open(path))
 		return "the trace file cannot be opened";
 	return nullptr;

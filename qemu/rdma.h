@@ -48,6 +48,9 @@ public:
 	/** The wire takes frames again after Wire::ready() was false. */
 	void wire_ready();
 
+	/** Is property "fail" well formed? */
+	bool refusals_valid() const { return refusals_.valid(); }
+
 	/* For the blocks. */
 
 	/** Forgets all objects, as when the CQP goes. */

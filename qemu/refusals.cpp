@@ -2,9 +2,14 @@
 /* Property "fail"; see refusals.h. */
 #include "refusals.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "irdma/hw/cqp.h"
+
 namespace e810 {
+
+namespace hw = irdma::hw;
 
 namespace {
 
@@ -20,13 +25,32 @@ std::string_view cut(std::string_view &text, char mark)
 	return rest;
 }
 
-template <class T> T number(std::string_view text, int base, T otherwise)
+/* The number that all of @text is; @otherwise for no text. Clears @ok if it is none. */
+template <class T> T number(std::string_view text, int base, T otherwise, bool &ok)
 {
-	T value;
+	const char *end = text.data() + text.size();
+	T value = otherwise;
 
-	if (std::from_chars(text.data(), text.data() + text.size(), value, base).ec != std::errc{})
+	if (text.empty())
 		return otherwise;
+	auto [stop, error] = std::from_chars(text.data(), end, value, base);
+	if (error != std::errc{} || stop != end)
+		ok = false;
 	return value;
+}
+
+bool is_step(std::string_view name)
+{
+	if (name == "cpustatus" || name == "db-size" || name == "cqp-create")
+		return true;
+	for (unsigned opcode = 0; opcode < hw::cqp_opcodes; opcode++) {
+		const hw::Layout layout = hw::cqp_layout(opcode);
+
+		if (layout.count && name == layout.name)
+			return true;
+	}
+	/* Those of the control queues, see adminq.cpp. */
+	return name.starts_with("aq-");
 }
 
 } // namespace
@@ -46,16 +70,24 @@ Refusals::Refusals(const char *steps)
 Refusals::Entry Refusals::parse(std::string_view text)
 {
 	Entry entry;
-	bool mute = cut(text, '!') == "mute";
+	std::string_view answer = cut(text, '!');
 	std::string_view codes = cut(text, '=');
 	std::string_view minor = cut(codes, '.');
 
-	entry.verdict.action = mute ? Action::mute : Action::refuse;
-	entry.verdict.major = number<uint16_t>(codes, 16, default_major);
-	entry.verdict.minor = number<uint16_t>(minor, 16, default_minor);
-	entry.only = number<uint32_t>(cut(text, ':'), 10, 0);
+	entry.valid = answer.empty() || answer == "mute";
+	entry.verdict.action = answer.empty() ? Action::refuse : Action::mute;
+	entry.verdict.major = number<uint16_t>(codes, 16, default_major, entry.valid);
+	entry.verdict.minor = number<uint16_t>(minor, 16, default_minor, entry.valid);
+	entry.only = number<uint32_t>(cut(text, ':'), 10, 0, entry.valid);
 	entry.step = text;
+	entry.valid = entry.valid && is_step(text);
 	return entry;
+}
+
+bool Refusals::valid() const
+{
+	return std::all_of(entries_.begin(), entries_.end(),
+			   [](const Entry &e) { return e.valid; });
 }
 
 Refusals::Verdict Refusals::ask(std::string_view step)

@@ -22,6 +22,9 @@ public:
 	/** @p steps is the property's text, or nullptr. It must outlive this object. */
 	explicit Refusals(const char *steps);
 
+	/** Is the property's text well formed, and does it name steps that there are? */
+	bool valid() const;
+
 	enum class Action { none, refuse, mute };
 	struct Verdict {
 		Action action = Action::none;
@@ -41,6 +44,7 @@ public:
 
 private:
 	struct Entry {
+		bool valid = true;
 		std::string_view step;
 		uint32_t only = 0; /* 0: each occurrence */
 		uint32_t seen = 0;
