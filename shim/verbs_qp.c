@@ -24,7 +24,8 @@ static int check_init_attr(struct shim_device *dev, const struct ib_qp_init_attr
 				 attr->create_flags);
 		return -EOPNOTSUPP;
 	}
-	return 0;
+	/* Processes may leave them out for types that need none. */
+	return attr->send_cq && attr->recv_cq ? 0 : -EINVAL;
 }
 
 static int create_qp(struct shim_qp *qp, struct irdma_qp_params *params,
@@ -90,14 +91,15 @@ int shim_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_uda
 		.signal_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR,
 		.ib = ib,
 		.pd = pd_of(ib->pd),
-		.send_cq = cq_of(attr->send_cq),
-		.recv_cq = cq_of(attr->recv_cq),
 	};
 	struct irdma_qp_result result = {};
 	int err = check_init_attr(to_shim(ib->device), attr);
 
-	if (!err)
-		err = create_qp(container_of(ib, struct shim_qp, ib), &params, &result, udata);
+	if (err)
+		return err;
+	params.send_cq = cq_of(attr->send_cq);
+	params.recv_cq = cq_of(attr->recv_cq);
+	err = create_qp(container_of(ib, struct shim_qp, ib), &params, &result, udata);
 	if (err)
 		return err;
 	ib->qp_num = result.number;
