@@ -107,24 +107,19 @@ def reload(kernel: str) -> None:
         guest.run(f"( {LOAD} ) && qp-bringup")
 
 
-# Commands given for what the kernel does with the device once it is registered.
-AFTERWARDS = {"create_qp", "create_cq", "create_ah", "reg_mr", "alloc_stag", "manage_arp",
-              "gather_stats"}
+# Commands given for what the kernel does with the device once it is registered:
+# addresses come, and the MAD layer makes its queue pair (after its CQ).
+AFTERWARDS = {"create_qp", "create_ah", "reg_mr", "manage_arp", "work_sched_node"}
 
 
 def commands_of_bringup(trace: Path) -> List[str]:
-    """The CQP commands of a bring-up, in order, without those of the registered device.
-
-    The first queue pair is the GSI's, made by the MAD layer. The CCQ's own
-    create_cq is followed by commands of the bring-up, so only the tail is cut.
-    """
+    """The CQP commands of a bring-up, in order, without those of the registered device."""
     events = [json.loads(line) for line in trace.read_text().splitlines()]
     commands = [event["op"] for event in events if event["ev"] == "cqp"]
-    if "create_qp" in commands:
-        commands = commands[:commands.index("create_qp")]
-    while commands and commands[-1] in AFTERWARDS:
-        commands.pop()
-    return commands
+    end = next((i for i, op in enumerate(commands) if op in AFTERWARDS), len(commands))
+    while end and commands[end - 1] == "create_cq":
+        end -= 1
+    return commands[:end]
 
 
 def failures_one_by_one(steps: List[str]) -> str:
