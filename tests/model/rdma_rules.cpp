@@ -112,6 +112,12 @@ void cqp_life()
 	driver.write(hw::reg::pfpe_cqpdb, 1);
 	CHECK(driver.read(hw::reg::pfpe_cqptail) == 1u << 31);
 
+	/* It takes all objects with it. */
+	driver.destroy_cqp();
+	driver.bring_up();
+	driver.destroy_cqp();
+	driver.bring_up();
+
 	/* Every kind of reset ends it. */
 	e810_device_reset(driver.host.device, E810_BUS_RESET_FLR);
 	CHECK(driver.read(hw::reg::pfpe_ccqpstatus) == 0);
@@ -140,7 +146,7 @@ void memory_cache()
 	driver.bring_up();
 	/* More than QUERY_FPM offers. */
 	hw::FpmBuffer fpm;
-	fpm.qw[0].set(1 << 20);
+	fpm.qw[0].set(513);
 	driver.put(place::buffer, fpm);
 	wqe.set(hw::cqp_fpm::addr, place::buffer);
 	CHECK(driver.post(hw::CqpOp::commit_fpm, wqe)->error);
