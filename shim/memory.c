@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory, DMA memory and registers for the C++ side.
+ *
+ * What is handed out is counted. What is still out when a device goes, or when
+ * the module does, is a leak, and is said: no tool sees DMA memory and large
+ * allocations as surely.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -9,6 +13,15 @@
 #include <linux/string.h>
 
 #include "shim_device.h"
+
+static atomic_t allocations = ATOMIC_INIT(0);
+
+static void *counted(void *mem)
+{
+	if (mem)
+		atomic_inc(&allocations);
+	return mem;
+}
 
 /**
  * shim_zalloc() - allocate zeroed memory
@@ -22,7 +35,7 @@ void *shim_zalloc(u64 bytes)
 	/* The allocator warns of what no machine has. */
 	if (bytes > INT_MAX)
 		return NULL;
-	return kvzalloc(bytes, GFP_KERNEL);
+	return counted(kvzalloc(bytes, GFP_KERNEL));
 }
 
 /**
@@ -34,7 +47,7 @@ void *shim_zalloc(u64 bytes)
  */
 void *shim_zalloc_atomic(u64 bytes)
 {
-	return kzalloc(bytes, GFP_ATOMIC);
+	return counted(kzalloc(bytes, GFP_ATOMIC));
 }
 
 /**
@@ -45,7 +58,33 @@ void *shim_zalloc_atomic(u64 bytes)
  */
 void shim_free(void *mem)
 {
+	if (!mem)
+		return;
+	atomic_dec(&allocations);
 	kvfree(mem);
+}
+
+/**
+ * shim_memory_check_module() - say what was never given back; when the module goes
+ */
+void shim_memory_check_module(void)
+{
+	int left = atomic_read(&allocations);
+
+	if (left)
+		pr_err("irdma: %d allocations were never freed\n", left);
+}
+
+/**
+ * shim_memory_check_device() - say what DMA memory was never given back
+ * @dev: a device that has been stopped
+ */
+void shim_memory_check_device(struct shim_device *dev)
+{
+	int left = atomic_read(&dev->dma_buffers);
+
+	if (left)
+		dev_err(&dev->adev->dev, "irdma: %d DMA buffers were never freed\n", left);
 }
 
 /**
@@ -84,8 +123,10 @@ void *shim_dma_alloc(struct shim_device *dev, u64 bytes, u64 *bus)
 	dma_addr_t dma;
 	void *cpu = dma_alloc_coherent(&dev->pdev->dev, bytes, &dma, GFP_KERNEL | __GFP_NOWARN);
 
-	if (cpu)
-		*bus = dma;
+	if (!cpu)
+		return NULL;
+	atomic_inc(&dev->dma_buffers);
+	*bus = dma;
 	return cpu;
 }
 
@@ -101,6 +142,7 @@ void *shim_dma_alloc(struct shim_device *dev, u64 bytes, u64 *bus)
 void shim_dma_free(struct shim_device *dev, u64 bytes, void *cpu, u64 bus)
 {
 	dma_free_coherent(&dev->pdev->dev, bytes, cpu, bus);
+	atomic_dec(&dev->dma_buffers);
 }
 
 /**

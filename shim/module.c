@@ -34,6 +34,7 @@ static void release(struct shim_device *dev)
 	if (dev->workqueue)
 		destroy_workqueue(dev->workqueue);
 	kfree(dev->vector);
+	shim_memory_check_device(dev);
 	ib_dealloc_device(&dev->ibdev);
 }
 
@@ -147,6 +148,7 @@ static void __exit irdma_exit(void)
 {
 	auxiliary_driver_unregister(&driver.adrv);
 	shim_notify_exit();
+	shim_memory_check_module();
 }
 module_exit(irdma_exit);
 

@@ -35,6 +35,7 @@ struct shim_vector {
  * @workqueue: runs struct shim_work
  * @limited: rate of shim_log_limited()
  * @registered: ib_register_device() has succeeded
+ * @dma_buffers: how many buffers of shim_dma_alloc() are out
  * @notify: this device's part of shim/notify.c
  * @notify.list: in the list of devices that are told of changes
  * @notify.lock: guards @notify.changes
@@ -58,6 +59,7 @@ struct shim_device {
 	struct workqueue_struct *workqueue;
 	struct ratelimit_state limited;
 	bool registered;
+	atomic_t dma_buffers;
 	struct {
 		struct list_head list;
 		spinlock_t lock; /* guards changes */
@@ -71,6 +73,10 @@ static inline struct shim_device *to_shim(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct shim_device, ibdev);
 }
+
+/* shim/memory.c: say what was never given back, when a device goes and when the module goes */
+void shim_memory_check_device(struct shim_device *dev);
+void shim_memory_check_module(void);
 
 /* shim/verbs.c */
 int shim_ib_register(struct shim_device *dev);
