@@ -139,14 +139,19 @@ void irdma_after_tc_change(struct irdma_device *device);
 void irdma_mtu_changed(struct irdma_device *device, u32 mtu);
 void irdma_critical_error(struct irdma_device *device, u32 oicr);
 
-/*
- * An address of the netdev came or went; @ip: IPv4 in ip[3], all in CPU order. Hearing of one
- * twice does no harm.
- */
-void irdma_own_address(struct irdma_device *device, const u32 ip[4], bool ipv4, bool present);
-/* A neighbour's MAC is known, changed (@valid) or is no longer reachable. */
-void irdma_neighbour(struct irdma_device *device, const u32 ip[4], bool ipv4, const u8 mac[6],
-		     bool valid);
+/* An address with its MAC, on the port's link. Words in CPU order; IPv4 in ip[3], others 0. */
+struct irdma_l2_address {
+	u32 ip[4];
+	bool ipv4;
+	u16 vlan; /* or SHIM_NO_VLAN */
+	u8 mac[6];
+};
+#define SHIM_NO_VLAN 0xffff
+/* An address of the port's netdevs came or went. Hearing of one twice does no harm. */
+void irdma_own_address(struct irdma_device *device, const struct irdma_l2_address *address,
+		       bool present);
+/* A neighbour's MAC is known, or has changed. */
+void irdma_neighbour(struct irdma_device *device, const struct irdma_l2_address *address);
 
 /* ---- Attributes ---- */
 struct irdma_device_attr {
@@ -276,7 +281,6 @@ struct irdma_path {
 	u8 tos_priority;  /* socket priority of the traffic class (rt_tos2priority) */
 	u8 vlan_egress[16]; /* VLAN device's egress map: priority of each socket priority */
 };
-#define SHIM_NO_VLAN 0xffff
 
 /* A modification: which attributes (mask, SHIM_QP_*), and their values. */
 struct irdma_qp_change {

@@ -7,6 +7,7 @@
  * of a change may sleep. So address and neighbour changes are noted in the
  * device's list, in order, and a work item hands them over.
  */
+#include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -30,10 +31,8 @@ enum change_kind {
 struct change {
 	struct list_head list;
 	enum change_kind kind;
-	u32 ip[4];
-	bool ipv4;
-	bool present;
-	u8 mac[ETH_ALEN];
+	bool present; /* of an own address */
+	struct irdma_l2_address address;
 };
 
 static void hand_over(struct work_struct *work)
@@ -48,19 +47,19 @@ static void hand_over(struct work_struct *work)
 
 	list_for_each_entry_safe(change, next, &changes, list) {
 		if (change->kind == OWN_ADDRESS)
-			irdma_own_address(dev->irdma, change->ip, change->ipv4, change->present);
+			irdma_own_address(dev->irdma, &change->address, change->present);
 		else
-			irdma_neighbour(dev->irdma, change->ip, change->ipv4, change->mac,
-					change->present);
+			irdma_neighbour(dev->irdma, &change->address);
 		kfree(change);
 	}
 }
 
-/* @ip: one word (IPv4) or four, big endian. Any context. */
-static void note(struct shim_device *dev, enum change_kind kind, const __be32 *ip, bool ipv4,
-		 const u8 *mac, bool present)
+/* @ip: one word (IPv4) or four, big endian, on @netdev. Any context. */
+static void note(struct shim_device *dev, enum change_kind kind, const struct net_device *netdev,
+		 const __be32 *ip, bool ipv4, const u8 *mac, bool present)
 {
 	struct change *change = kzalloc(sizeof(*change), GFP_ATOMIC);
+	struct irdma_l2_address *address;
 	int i;
 
 	if (!change) {
@@ -69,15 +68,16 @@ static void note(struct shim_device *dev, enum change_kind kind, const __be32 *i
 		return;
 	}
 	change->kind = kind;
-	change->ipv4 = ipv4;
 	change->present = present;
+	address = &change->address;
+	address->ipv4 = ipv4;
 	if (ipv4)
-		change->ip[3] = be32_to_cpu(ip[0]);
+		address->ip[3] = be32_to_cpu(ip[0]);
 	else
 		for (i = 0; i < 4; i++)
-			change->ip[i] = be32_to_cpu(ip[i]);
-	if (mac)
-		ether_addr_copy(change->mac, mac);
+			address->ip[i] = be32_to_cpu(ip[i]);
+	address->vlan = is_vlan_dev(netdev) ? vlan_dev_vlan_id(netdev) : SHIM_NO_VLAN;
+	ether_addr_copy(address->mac, mac);
 
 	spin_lock_bh(&dev->notify.lock);
 	list_add_tail(&change->list, &dev->notify.changes);
@@ -109,7 +109,7 @@ static void note_address(struct net_device *netdev, const __be32 *ip, bool ipv4,
 	rcu_read_lock();
 	dev = device_of(netdev);
 	if (dev)
-		note(dev, OWN_ADDRESS, ip, ipv4, NULL, present);
+		note(dev, OWN_ADDRESS, netdev, ip, ipv4, netdev->dev_addr, present);
 	rcu_read_unlock();
 }
 
@@ -136,47 +136,54 @@ static int netevent_event(struct notifier_block *nb, unsigned long event, void *
 	struct neighbour *neigh = ptr;
 	struct shim_device *dev;
 	u8 mac[ETH_ALEN];
-	bool valid;
 
 	if (event != NETEVENT_NEIGH_UPDATE)
+		return NOTIFY_DONE;
+	/* Of a neighbour that is lost the last MAC is the best guess; sending then fails by itself. */
+	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID))
 		return NOTIFY_DONE;
 
 	rcu_read_lock();
 	dev = device_of(neigh->dev);
 	if (dev && (neigh->tbl->family == AF_INET || neigh->tbl->family == AF_INET6)) {
-		valid = READ_ONCE(neigh->nud_state) & NUD_VALID;
 		neigh_ha_snapshot(mac, neigh, neigh->dev);
-		note(dev, NEIGHBOUR, (const __be32 *)neigh->primary_key,
-		     neigh->tbl->family == AF_INET, mac, valid);
+		note(dev, NEIGHBOUR, neigh->dev, (const __be32 *)neigh->primary_key,
+		     neigh->tbl->family == AF_INET, mac, true);
 	}
 	rcu_read_unlock();
 	return NOTIFY_DONE;
 }
 
+/* Note the addresses of @netdev, which belongs to @dev. Under RCU. */
+static void note_addresses_of(struct shim_device *dev, struct net_device *netdev)
+{
+	struct in_device *in_dev = __in_dev_get_rcu(netdev);
+	struct inet6_dev *idev = __in6_dev_get(netdev);
+	const u8 *mac = netdev->dev_addr;
+	const struct in_ifaddr *ifa;
+	struct inet6_ifaddr *ifa6;
+
+	if (!(READ_ONCE(netdev->flags) & IFF_UP))
+		return;
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			note(dev, OWN_ADDRESS, netdev, &ifa->ifa_local, true, mac, true);
+	if (!idev)
+		return;
+	read_lock_bh(&idev->lock);
+	list_for_each_entry(ifa6, &idev->addr_list, if_list)
+		note(dev, OWN_ADDRESS, netdev, ifa6->addr.s6_addr32, false, mac, true);
+	read_unlock_bh(&idev->lock);
+}
+
 /* Note the addresses that @dev has. Under RCU. */
 static void note_all_addresses(struct shim_device *dev)
 {
-	const struct in_ifaddr *ifa;
-	struct inet6_ifaddr *ifa6;
 	struct net_device *netdev;
-	struct in_device *in_dev;
-	struct inet6_dev *idev;
 
-	for_each_netdev_rcu(dev_net(dev->netdev), netdev) {
-		if (!is_of(dev, netdev) || !(READ_ONCE(netdev->flags) & IFF_UP))
-			continue;
-		in_dev = __in_dev_get_rcu(netdev);
-		if (in_dev)
-			in_dev_for_each_ifa_rcu(ifa, in_dev)
-				note(dev, OWN_ADDRESS, &ifa->ifa_local, true, NULL, true);
-		idev = __in6_dev_get(netdev);
-		if (!idev)
-			continue;
-		read_lock_bh(&idev->lock);
-		list_for_each_entry(ifa6, &idev->addr_list, if_list)
-			note(dev, OWN_ADDRESS, ifa6->addr.s6_addr32, false, NULL, true);
-		read_unlock_bh(&idev->lock);
-	}
+	for_each_netdev_rcu(dev_net(dev->netdev), netdev)
+		if (is_of(dev, netdev))
+			note_addresses_of(dev, netdev);
 }
 
 static int netdevice_event(struct notifier_block *nb, unsigned long event, void *ptr)
@@ -186,18 +193,11 @@ static int netdevice_event(struct notifier_block *nb, unsigned long event, void 
 
 	rcu_read_lock();
 	dev = device_of(netdev);
-	if (dev && netdev == dev->netdev) {
-		switch (event) {
-		case NETDEV_UP:
-		case NETDEV_DOWN:
-		case NETDEV_CHANGE:
-			shim_notify_port(dev);
-			break;
-		case NETDEV_CHANGEADDR: /* own entries hold the netdev's MAC */
-			note_all_addresses(dev);
-			break;
-		}
-	}
+	if (dev && event == NETDEV_CHANGEADDR) /* own entries hold the netdev's MAC */
+		note_addresses_of(dev, netdev);
+	if (dev && netdev == dev->netdev &&
+	    (event == NETDEV_UP || event == NETDEV_DOWN || event == NETDEV_CHANGE))
+		shim_notify_port(dev);
 	rcu_read_unlock();
 	return NOTIFY_DONE;
 }

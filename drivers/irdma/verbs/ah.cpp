@@ -12,13 +12,6 @@ namespace irdma {
 static constexpr u32 poll_us = 10;
 static constexpr u32 poll_limit_us = 100 * 1000;
 
-static IpAddress destination(const irdma_path &path)
-{
-	const u32(&ip)[4] = path.dest_ip;
-
-	return {{ip[0], ip[1], ip[2], ip[3]}, path.ipv4};
-}
-
 /* ---- What the device is told ---- */
 
 /* Traffic for ourselves and for groups that we may be in comes back. */
@@ -79,7 +72,7 @@ Result<Ah *> Ah::create(Device &device, const Pd &pd, const irdma_path &path, bo
 {
 	auto id = Id::alloc(device.ah_ids);
 	IRDMA_TRY(id);
-	auto arp = device.arp.get(destination(path), mac_number(path.dmac), may_sleep);
+	auto arp = device.arp.get(arp_key(path), mac_number(path.dmac), may_sleep);
 	IRDMA_TRY(arp);
 
 	void *room = may_sleep ? shim_zalloc(sizeof(Ah)) : shim_zalloc_atomic(sizeof(Ah));

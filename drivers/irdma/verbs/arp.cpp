@@ -13,9 +13,10 @@ namespace {
 constexpr u32 buckets = 256; /* a power of two */
 constexpr u16 none = 0;	     /* index 0 is not used: contexts have it while they name no entry */
 
-u32 bucket_of(const IpAddress &ip)
+u32 bucket_of(const ArpKey &key)
 {
-	u32 mix = ip.word[0] ^ ip.word[1] ^ ip.word[2] ^ ip.word[3];
+	const u32(&word)[4] = key.ip.word;
+	u32 mix = word[0] ^ word[1] ^ word[2] ^ word[3] ^ key.vlan;
 
 	/* Fibonacci hashing: the upper bits depend on all bits of the address. */
 	return mix * 0x9e3779b1u >> 24 & (buckets - 1);
@@ -25,7 +26,7 @@ u32 bucket_of(const IpAddress &ip)
 
 /** One entry; in the chain of its bucket while it holds an address. */
 struct ArpSlot {
-	IpAddress ip;
+	ArpKey key;
 	u64 mac;
 	u32 shares;
 	u16 next;	/**< in the chain, or none */
@@ -39,17 +40,16 @@ struct ArpTable::State {
 	Array<ArpSlot> slots;
 	u16 bucket[buckets] = {};
 	u32 hand = 0; /**< where the search for a slot goes on */
-	bool said_full = false;
 
-	u16 find(const IpAddress &ip) const;
-	u16 take(const IpAddress &ip);
+	u16 find(const ArpKey &key) const;
+	u16 take(const ArpKey &key);
 	void drop(u16 index);
 };
 
-u16 ArpTable::State::find(const IpAddress &ip) const
+u16 ArpTable::State::find(const ArpKey &key) const
 {
-	for (u16 i = bucket[bucket_of(ip)]; i != none; i = slots[i].next)
-		if (slots[i].ip == ip)
+	for (u16 i = bucket[bucket_of(key)]; i != none; i = slots[i].next)
+		if (slots[i].key == key)
 			return i;
 	return none;
 }
@@ -57,7 +57,7 @@ u16 ArpTable::State::find(const IpAddress &ip) const
 /* Take the slot out of its chain. */
 void ArpTable::State::drop(u16 index)
 {
-	u16 *link = &bucket[bucket_of(slots[index].ip)];
+	u16 *link = &bucket[bucket_of(slots[index].key)];
 
 	while (*link != index)
 		link = &slots[*link].next;
@@ -66,9 +66,9 @@ void ArpTable::State::drop(u16 index)
 }
 
 /* A slot for an address that has none: a free one, or one that nobody uses. */
-u16 ArpTable::State::take(const IpAddress &ip)
+u16 ArpTable::State::take(const ArpKey &key)
 {
-	u16 &head = bucket[bucket_of(ip)];
+	u16 &head = bucket[bucket_of(key)];
 
 	for (u32 tries = 1; tries < slots.count(); tries++) {
 		u16 i = static_cast<u16>(1 + hand++ % (slots.count() - 1));
@@ -78,7 +78,7 @@ u16 ArpTable::State::take(const IpAddress &ip)
 			continue;
 		if (slot.occupied)
 			drop(i);
-		slot.ip = ip;
+		slot.key = key;
 		slot.occupied = true;
 		slot.next = head;
 		head = i;
@@ -143,19 +143,19 @@ Status ArpTable::write_entry(u16 index, u64 mac, bool may_sleep)
 	return device_.cqp.post(command);
 }
 
-Result<ArpEntry> ArpTable::get(const IpAddress &ip, u64 mac, bool may_sleep)
+Result<ArpEntry> ArpTable::get(const ArpKey &key, u64 mac, bool may_sleep)
 {
 	State &s = *state_;
-	bool known = false, say_full = false;
+	bool known = false;
 	ArpSlot before = {};
 	ArpEntry entry;
 
 	{
 		SpinGuard guard(s.lock);
-		u16 i = s.find(ip);
+		u16 i = s.find(key);
 
 		if (i == none)
-			i = s.take(ip);
+			i = s.take(key);
 		if (i != none) {
 			ArpSlot &slot = s.slots[i];
 
@@ -166,15 +166,14 @@ Result<ArpEntry> ArpTable::get(const IpAddress &ip, u64 mac, bool may_sleep)
 			slot.shares++;
 			entry.table_ = this;
 			entry.index_ = i;
-		} else {
-			say_full = !exchange(s.said_full, true);
 		}
 	}
-	if (say_full)
-		shim_log(device_.shim, SHIM_WARN, "all %llu entries of the ARP table are in use",
-			 static_cast<u64>(s.slots.count() - 1));
-	if (!entry)
+	if (!entry) {
+		shim_log_limited(device_.shim, SHIM_WARN,
+				 "all %llu entries of the ARP table are in use",
+				 static_cast<u64>(s.slots.count() - 1));
 		return Error::no_space;
+	}
 	if (!known)
 		IRDMA_TRY(bring_up_to_date(entry.index(), before, may_sleep));
 	return move(entry);
@@ -220,24 +219,38 @@ void ArpTable::put(u16 index)
 		state_->drop(index);
 }
 
-void ArpTable::neighbour_changed(const IpAddress &ip, u64 mac)
+void ArpTable::neighbour_changed(const ArpKey &key, u64 mac)
 {
 	State &s = *state_;
-	SpinGuard guard(s.lock);
-	u16 i = s.find(ip);
+	ArpSlot before;
+	ArpEntry entry;
 
-	if (i == none || s.slots[i].own || s.slots[i].mac == mac)
-		return;
-	s.slots[i].mac = mac;
-	s.slots[i].in_device = write_entry(i, mac, false).ok();
+	{
+		SpinGuard guard(s.lock);
+		u16 i = s.find(key);
+
+		if (i == none || s.slots[i].own || s.slots[i].mac == mac)
+			return;
+		before = s.slots[i];
+		s.slots[i].mac = mac;
+		s.slots[i].in_device = false;
+		s.slots[i].shares++;
+		entry.table_ = this;
+		entry.index_ = i;
+	}
+	Status written = bring_up_to_date(entry.index(), before, true);
+	if (!written.ok() && !device_.dead())
+		shim_log_limited(device_.shim, SHIM_WARN,
+				 "ARP entry %u does not follow its neighbour, error %d",
+				 static_cast<u32>(entry.index()), written.code());
 }
 
-void ArpTable::own_address(const IpAddress &ip, u64 mac, bool present)
+void ArpTable::own_address(const ArpKey &key, u64 mac, bool present)
 {
 	State &s = *state_;
 
 	if (present) {
-		auto entry = get(ip, mac);
+		auto entry = get(key, mac);
 
 		/* Only sending to ourselves needs it, and then it is tried again. */
 		if (!entry.ok())
@@ -254,7 +267,7 @@ void ArpTable::own_address(const IpAddress &ip, u64 mac, bool present)
 	ArpEntry share;
 	{
 		SpinGuard guard(s.lock);
-		u16 i = s.find(ip);
+		u16 i = s.find(key);
 
 		if (i == none || !exchange(s.slots[i].own, false))
 			return;
@@ -265,25 +278,31 @@ void ArpTable::own_address(const IpAddress &ip, u64 mac, bool present)
 
 } // namespace irdma
 
-extern "C" {
+using namespace irdma;
 
-void irdma_own_address(irdma_device *device, const u32 ip[4], bool ipv4, bool present)
+/**
+ * irdma_own_address() - an address of the port's netdevs came or went
+ * @device: the device
+ * @address: the address; its MAC is that of its netdev
+ * @present: which of the two
+ *
+ * May sleep.
+ */
+void irdma_own_address(irdma_device *device, const irdma_l2_address *address, bool present)
 {
-	irdma::Device &d = *irdma::from_c(device);
-	const irdma::IpAddress address{{ip[0], ip[1], ip[2], ip[3]}, ipv4};
-	shim_port_info port;
-
-	shim_get_port_info(d.shim, &port);
-	d.arp.own_address(address, irdma::mac_number(port.mac), present);
+	from_c(device)->arp.own_address(arp_key(address->ip, address->ipv4, address->vlan),
+					mac_number(address->mac), present);
 }
 
-void irdma_neighbour(irdma_device *device, const u32 ip[4], bool ipv4, const u8 mac[6], bool valid)
+/**
+ * irdma_neighbour() - the MAC of a neighbour is known, or has changed
+ * @device: the device
+ * @address: the neighbour's
+ *
+ * May sleep.
+ */
+void irdma_neighbour(irdma_device *device, const irdma_l2_address *address)
 {
-	const irdma::IpAddress address{{ip[0], ip[1], ip[2], ip[3]}, ipv4};
-
-	/* Of a neighbour that is lost the last MAC is the best guess; sending then fails by itself. */
-	if (valid)
-		irdma::from_c(device)->arp.neighbour_changed(address, irdma::mac_number(mac));
+	from_c(device)->arp.neighbour_changed(arp_key(address->ip, address->ipv4, address->vlan),
+					      mac_number(address->mac));
 }
-
-} /* extern "C" */

@@ -2,7 +2,12 @@
 /*
  * The device's ARP table: destination MAC by index, for QP contexts and
  * address handles. An entry is shared by all that send to one address, counted,
- * and follows the kernel's neighbour.
+ * and follows the kernel's neighbour. The same address in two VLANs may be two
+ * machines (link-local addresses often are), and has two entries.
+ *
+ * Of an address behind a gateway the kernel tells the gateway's MAC once, and no
+ * neighbour has that address: such an entry follows only when somebody makes
+ * another path to the address.
  *
  * An entry that nobody uses stays, and serves the next connection to that
  * address without a command; the oldest of them makes way when the table is
@@ -16,12 +21,33 @@
 #include "../base/memory.h"
 #include "../base/net.h"
 #include "../base/result.h"
+#include "driver.h"
 
 namespace irdma {
 
 class ArpTable;
 class Device;
 struct ArpSlot;
+
+/** What an entry is found by. */
+struct ArpKey {
+	IpAddress ip;
+	u16 vlan; /**< 0: none */
+
+	constexpr bool operator==(const ArpKey &) const = default;
+};
+
+/** The key for an address in a VLAN, or with SHIM_NO_VLAN in none; words as in irdma_path. */
+constexpr ArpKey arp_key(const u32 (&ip)[4], bool ipv4, u16 vlan)
+{
+	return {{{ip[0], ip[1], ip[2], ip[3]}, ipv4}, vlan == SHIM_NO_VLAN ? u16{0} : vlan};
+}
+
+/** The key for a path's destination. */
+constexpr ArpKey arp_key(const irdma_path &path)
+{
+	return arp_key(path.dest_ip, path.ipv4, path.vlan);
+}
 
 /** Owner of a share in an entry. Any context. */
 class ArpEntry {
@@ -55,19 +81,19 @@ public:
 	void destroy();
 
 	/**
-	 * The entry of @ip with @mac, made or brought up to date if need be. May sleep if
+	 * The entry of @key with @mac, made or brought up to date if need be. May sleep if
 	 * @may_sleep; otherwise the command is posted and not waited for.
 	 *
-	 * Return: Error::no_space when all entries are in use, which is said once; or the
+	 * Return: Error::no_space when all entries are in use, which is said; or the
 	 * command's error.
 	 */
-	Result<ArpEntry> get(const IpAddress &ip, u64 mac, bool may_sleep = true);
+	Result<ArpEntry> get(const ArpKey &key, u64 mac, bool may_sleep = true);
 
-	/** A neighbour has changed: bring its entry up to date, if there is one. Any context. */
-	void neighbour_changed(const IpAddress &ip, u64 mac);
+	/** A neighbour has changed: bring its entry up to date, if there is one. May sleep. */
+	void neighbour_changed(const ArpKey &key, u64 mac);
 
 	/** An address of our own came or went: it has an entry as long as it is there. May sleep. */
-	void own_address(const IpAddress &ip, u64 mac, bool present);
+	void own_address(const ArpKey &key, u64 mac, bool present);
 
 private:
 	friend class ArpEntry;

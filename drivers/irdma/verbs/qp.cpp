@@ -311,9 +311,6 @@ Status Qp::carry_out(QpPlan &plan)
 	IRDMA_TRY(prepare(plan));
 	if (plan.new_path) {
 		const irdma_path &path = plan.attr.path;
-		const IpAddress to = {
-			{path.dest_ip[0], path.dest_ip[1], path.dest_ip[2], path.dest_ip[3]},
-			path.ipv4};
 
 		if (plan.priority != placement_.priority()) {
 			auto placed = device_.qos.place(plan.priority);
@@ -322,7 +319,7 @@ Status Qp::carry_out(QpPlan &plan)
 			placement = placed.take();
 			plan.context.set(hw::qpc::qs_handle, placement.qs_handle());
 		}
-		auto entry = device_.arp.get(to, mac_number(path.dmac));
+		auto entry = device_.arp.get(arp_key(path), mac_number(path.dmac));
 		IRDMA_TRY(entry);
 		arp = entry.take();
 		plan.context.set(hw::qpc::arp_index, arp.index());
