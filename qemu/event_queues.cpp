@@ -14,8 +14,12 @@ namespace e810 {
 
 EventQueues::EventQueues(Rdma &rdma) : rdma_(rdma)
 {
-	rdma.dev.registers.claim<nullptr, &EventQueues::write_aeqalloc>(this,
-									hw::reg::pfpe_aeqalloc);
+	using namespace hw::reg;
+	Registers &r = rdma.dev.registers;
+
+	r.claim<nullptr, &EventQueues::write_aeqalloc>(this, pfpe_aeqalloc);
+	r.claim<nullptr, &EventQueues::write_ceq_cause>(this, glint_ceqctl(0), Hmc::max_ceqs);
+	r.claim<nullptr, &EventQueues::write_aeq_cause>(this, pfint_aeqctl);
 }
 
 void EventQueues::Ring::advance()
@@ -149,6 +153,25 @@ void EventQueues::write_aeqalloc(uint32_t, uint32_t count)
 {
 	rdma_.trace_register("aeqalloc", count);
 	aeq_used_ -= std::min(aeq_used_, count);
+}
+
+void EventQueues::write_ceq_cause(uint32_t ceq, uint32_t value)
+{
+	set_cause("ceqctl", hw::reg::glint_ceqctl(ceq), value);
+}
+
+void EventQueues::write_aeq_cause(uint32_t, uint32_t value)
+{
+	set_cause("aeqctl", hw::reg::pfint_aeqctl, value);
+}
+
+/* The registers are as the driver wrote them; raise() reads them. */
+void EventQueues::set_cause(const char *name, uint32_t control, uint32_t value)
+{
+	rdma_.trace_register(name, value);
+	rdma_.dev.registers.set(control, value);
+	if (hw::reg::cause_enable.take(value))
+		vectors_.insert(static_cast<uint32_t>(hw::reg::cause_vector.take(value)));
 }
 
 void EventQueues::raise(const char *cause, uint32_t control, int ceq)

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 
 #include "cqp_result.h"
 #include "hmc.h"
@@ -50,6 +51,9 @@ public:
 
 	void post(const AsyncEvent &event);
 
+	/** Whether a cause register has ever named this vector. */
+	bool uses_vector(uint32_t vector) const { return vectors_.contains(vector); }
+
 	/** Queues that exist, AEQ included, for the trace. */
 	uint32_t in_use() const;
 	void reset();
@@ -65,11 +69,15 @@ private:
 	};
 
 	void write_aeqalloc(uint32_t, uint32_t count);
+	void write_ceq_cause(uint32_t ceq, uint32_t value);
+	void write_aeq_cause(uint32_t, uint32_t value);
+	void set_cause(const char *name, uint32_t control, uint32_t value);
 	void raise(const char *cause, uint32_t control, int ceq);
 
 	Rdma &rdma_;
 	std::array<Ring, Hmc::max_ceqs> ceqs_;
 	Ring aeq_;
+	std::set<uint32_t> vectors_; /* that a cause register has named */
 	uint32_t aeq_used_ = 0;	    /* entries that the driver has not returned */
 	bool aeq_overflow_ = false; /* an event was lost since the last entry */
 };
