@@ -77,7 +77,9 @@ private:
 	Rdma &rdma_;
 	std::array<Ring, Hmc::max_ceqs> ceqs_;
 	Ring aeq_;
-	std::set<uint32_t> vectors_; /* that a cause register has named */
+
+	/* That a cause register has named. */
+	std::set<uint32_t> vectors_;
 	uint32_t aeq_used_ = 0;	    /* entries that the driver has not returned */
 	bool aeq_overflow_ = false; /* an event was lost since the last entry */
 };

@@ -82,7 +82,10 @@ void Interrupts::write_dyn_ctl(uint32_t vector, uint32_t value)
 	Vector &v = vectors_[vector];
 
 	if (dev_.rdma.events.uses_vector(vector))
-		dev_.trace.event("reg").str("name", "dynctl").u64("vector", vector).hex("value", value);
+		dev_.trace.event("reg")
+			.str("name", "dynctl")
+			.u64("vector", vector)
+			.hex("value", value);
 	dev_.registers.set(regs::GLINT_DYN_CTL + 4 * vector,
 			   value & ~(dyn_clear_pba | dyn_software_trigger | dyn_enable_mask));
 	/*
