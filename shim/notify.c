@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What changes in the network stack and concerns a device: its netdev's state,
- * own addresses (also of VLAN devices above it), and neighbours.
+ * own addresses and neighbours, also those of VLAN devices and of a bond above it.
  *
  * Some of the kernel's notifier chains are atomic, and what the C++ side makes
  * of a change may sleep. So address and neighbour changes are noted in the
@@ -85,10 +85,19 @@ static void note(struct shim_device *dev, enum change_kind kind, const struct ne
 	queue_work(dev->workqueue, &dev->notify.work);
 }
 
-/* Whether @netdev is the device's own, or a VLAN on it. */
+/* Whether @netdev is @lower, or a VLAN on it. */
+static bool is_above(struct net_device *netdev, const struct net_device *lower)
+{
+	return netdev == lower || rdma_vlan_dev_real_dev(netdev) == lower;
+}
+
+/* Whether @netdev is the device's own, its bond, or a VLAN on one of them. Under RCU. */
 static bool is_of(struct shim_device *dev, struct net_device *netdev)
 {
-	return netdev == dev->netdev || rdma_vlan_dev_real_dev(netdev) == dev->netdev;
+	struct net_device *master = netdev_master_upper_dev_get_rcu(dev->netdev);
+
+	return is_above(netdev, dev->netdev) ||
+	       (master && netif_is_bond_master(master) && is_above(netdev, master));
 }
 
 /* The device that @netdev belongs to, or NULL. Under RCU. */
@@ -154,8 +163,8 @@ static int netevent_event(struct notifier_block *nb, unsigned long event, void *
 	return NOTIFY_DONE;
 }
 
-/* Note the addresses of @netdev, which belongs to @dev. Under RCU. */
-static void note_addresses_of(struct shim_device *dev, struct net_device *netdev)
+/* Note the addresses of @netdev, which came to @dev or leaves it. Under RCU. */
+static void note_addresses_of(struct shim_device *dev, struct net_device *netdev, bool present)
 {
 	struct in_device *in_dev = __in_dev_get_rcu(netdev);
 	struct inet6_dev *idev = __in6_dev_get(netdev);
@@ -163,16 +172,14 @@ static void note_addresses_of(struct shim_device *dev, struct net_device *netdev
 	const struct in_ifaddr *ifa;
 	struct inet6_ifaddr *ifa6;
 
-	if (!(READ_ONCE(netdev->flags) & IFF_UP))
-		return;
 	if (in_dev)
 		in_dev_for_each_ifa_rcu(ifa, in_dev)
-			note(dev, OWN_ADDRESS, netdev, &ifa->ifa_local, true, mac, true);
+			note(dev, OWN_ADDRESS, netdev, &ifa->ifa_local, true, mac, present);
 	if (!idev)
 		return;
 	read_lock_bh(&idev->lock);
 	list_for_each_entry(ifa6, &idev->addr_list, if_list)
-		note(dev, OWN_ADDRESS, netdev, ifa6->addr.s6_addr32, false, mac, true);
+		note(dev, OWN_ADDRESS, netdev, ifa6->addr.s6_addr32, false, mac, present);
 	read_unlock_bh(&idev->lock);
 }
 
@@ -183,7 +190,20 @@ static void note_all_addresses(struct shim_device *dev)
 
 	for_each_netdev_rcu(dev_net(dev->netdev), netdev)
 		if (is_of(dev, netdev))
-			note_addresses_of(dev, netdev);
+			note_addresses_of(dev, netdev, true);
+}
+
+/* The device's netdev has joined a bond or left it. Under RCU. */
+static void bond_changed(struct shim_device *dev,
+			 const struct netdev_notifier_changeupper_info *info)
+{
+	struct net_device *netdev;
+
+	if (!netif_is_bond_master(info->upper_dev))
+		return;
+	for_each_netdev_rcu(dev_net(dev->netdev), netdev)
+		if (is_above(netdev, info->upper_dev))
+			note_addresses_of(dev, netdev, info->linking);
 }
 
 static int netdevice_event(struct notifier_block *nb, unsigned long event, void *ptr)
@@ -194,10 +214,19 @@ static int netdevice_event(struct notifier_block *nb, unsigned long event, void 
 	rcu_read_lock();
 	dev = device_of(netdev);
 	if (dev && event == NETDEV_CHANGEADDR) /* own entries hold the netdev's MAC */
-		note_addresses_of(dev, netdev);
-	if (dev && netdev == dev->netdev &&
-	    (event == NETDEV_UP || event == NETDEV_DOWN || event == NETDEV_CHANGE))
-		shim_notify_port(dev);
+		note_addresses_of(dev, netdev, true);
+	if (dev && netdev == dev->netdev) {
+		switch (event) {
+		case NETDEV_UP:
+		case NETDEV_DOWN:
+		case NETDEV_CHANGE:
+			shim_notify_port(dev);
+			break;
+		case NETDEV_CHANGEUPPER:
+			bond_changed(dev, ptr);
+			break;
+		}
+	}
 	rcu_read_unlock();
 	return NOTIFY_DONE;
 }
