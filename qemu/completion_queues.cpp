@@ -107,7 +107,7 @@ bool CompletionQueues::full(Queue &cq) const
 				    cq.size) == cq.size - 1;
 }
 
-bool CompletionQueues::post(uint32_t id, hw::Cqe entry, bool solicited)
+bool CompletionQueues::post(uint32_t id, hw::Cqe entry, bool solicited, bool stale)
 {
 	if (!exists(id) || cqs_[id].broken)
 		return false;
@@ -119,7 +119,7 @@ bool CompletionQueues::post(uint32_t id, hw::Cqe entry, bool solicited)
 
 	auto address =
 		rdma_.hmc.address(cq.pages, static_cast<uint64_t>(cq.producer) * sizeof(entry));
-	entry.set(hw::cqe::valid, cq.polarity);
+	entry.set(hw::cqe::valid, cq.polarity != stale);
 	/* Word 3 tells the host that the rest is there. */
 	if (!address ||
 	    !rdma_.dev.memory.write(*address,

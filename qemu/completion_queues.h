@@ -39,9 +39,13 @@ public:
 
 	/**
 	 * Writes one entry, setting its valid bit. @p solicited: it also wakes a host that waits
-	 * for solicited completions only. Returns false if there was no place for it.
+	 * for solicited completions only. @p stale: with the valid bit of the lap before, which a
+	 * device never does. Returns false if there was no place for it.
 	 */
-	bool post(uint32_t cq, hw::Cqe entry, bool solicited);
+	bool post(uint32_t cq, hw::Cqe entry, bool solicited, bool stale = false);
+
+	/** What CEQ entries of @p cq carry; its number if it does not exist. */
+	uint64_t event_context(uint32_t cq) const { return exists(cq) ? cqs_[cq].context : cq; }
 
 	/** Doorbell: the host arms @p cq. */
 	void arm(uint32_t cq);

@@ -2,6 +2,9 @@
 /* Control QP: its life and its ring; see cqp.h. */
 #include "cqp.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "device.h"
 #include "irdma/hw/cqe.h"
 #include "irdma/hw/regs.h"
@@ -21,7 +24,7 @@ const char *op_name(uint64_t opcode)
 
 } // namespace
 
-Cqp::Cqp(Rdma &rdma, Refusals &refusals) : rdma_(rdma), refusals_(refusals)
+Cqp::Cqp(Rdma &rdma) : rdma_(rdma), due_(rdma.dev, callback<&Cqp::give_due>, this)
 {
 	using namespace hw::reg;
 	Registers &r = rdma.dev.registers;
@@ -84,7 +87,7 @@ void Cqp::refuse(uint16_t minor)
 
 void Cqp::create(uint64_t context_address)
 {
-	Refusals::Verdict verdict = refusals_.ask("cqp-create");
+	Refusals::Verdict verdict = rdma_.refusals.ask("cqp-create");
 
 	if (verdict.action == Refusals::Action::mute)
 		return;
@@ -138,6 +141,8 @@ void Cqp::reset()
 	entries_ = next_ = tail_ = error_codes_ = 0;
 	polarity_ = true;
 	status_done_ = status_error_ = stopped_ = failed_ = false;
+	held_.clear();
+	due_.cancel();
 }
 
 void Cqp::stop(uint16_t minor)
@@ -180,7 +185,7 @@ bool Cqp::step()
 
 	uint64_t opcode = wqe->get(hw::cqp::opcode);
 	const char *name = op_name(opcode);
-	Refusals::Verdict verdict = refusals_.ask(name);
+	Refusals::Verdict verdict = rdma_.refusals.ask(name);
 	{
 		TraceEvent line = rdma_.dev.trace.event("cqp");
 		line.str("op", name).u64("wqe", index);
@@ -190,8 +195,52 @@ bool Cqp::step()
 		rdma_.dev.trace.event("cqp_mute").str("op", name).u64("wqe", index);
 		return true;
 	}
-	complete(index, opcode, execute(*wqe, verdict));
+	answer(index, opcode, execute(*wqe, verdict), verdict);
 	return true;
+}
+
+/* Now, or later if property "fail" says so. */
+void Cqp::answer(uint32_t index, uint64_t opcode, const CqpResult &result,
+		 const Refusals::Verdict &verdict)
+{
+	constexpr int64_t ns_per_ms = 1000000;
+	Held later = {index, opcode, result, INT64_MAX};
+
+	if (verdict.answer != Refusals::Answer::hold && verdict.answer != Refusals::Answer::delay)
+		return complete(index, opcode, result, verdict.answer);
+	rdma_.dev.trace.event("cqp_hold").str("op", op_name(opcode)).u64("wqe", index);
+	if (verdict.answer == Refusals::Answer::delay)
+		later.due = e810_now() + verdict.delay_ms * ns_per_ms;
+	held_.push_back(later);
+	if (verdict.answer == Refusals::Answer::delay)
+		give_due();
+}
+
+/* Gives the answers whose time has come, and sees to it that the next will be given. */
+void Cqp::give_due()
+{
+	int64_t now = e810_now();
+	int64_t next = INT64_MAX;
+
+	for (const Held &held : std::exchange(held_, {}))
+		if (held.due <= now) {
+			complete(held.index, held.opcode, held.result);
+		} else {
+			held_.push_back(held);
+			next = std::min(next, held.due);
+		}
+	if (next != INT64_MAX)
+		due_.arm_in(next - now);
+}
+
+void Cqp::release(bool newest_first)
+{
+	std::vector<Held> answers = std::exchange(held_, {});
+
+	if (newest_first)
+		std::reverse(answers.begin(), answers.end());
+	for (const Held &held : answers)
+		complete(held.index, held.opcode, held.result);
 }
 
 CqpResult Cqp::execute(const hw::CqpWqe &wqe, Refusals::Verdict verdict)
@@ -205,7 +254,7 @@ CqpResult Cqp::execute(const hw::CqpWqe &wqe, Refusals::Verdict verdict)
 	return command->run(rdma_, wqe);
 }
 
-void Cqp::complete(uint32_t index, uint64_t opcode, const CqpResult &result)
+void Cqp::complete(uint32_t index, uint64_t opcode, const CqpResult &result, Refusals::Answer how)
 {
 	{
 		TraceEvent line = rdma_.dev.trace.event("cqp_done");
@@ -220,10 +269,12 @@ void Cqp::complete(uint32_t index, uint64_t opcode, const CqpResult &result)
 		error_codes_ = static_cast<uint32_t>(hw::reg::cqperrcodes_major.put(result.major) |
 						     hw::reg::cqperrcodes_minor.put(result.minor));
 	tail_ = next_;
-	post_completion(index, result);
+	post_completion(index, result, how);
+	if (how == Refusals::Answer::twice)
+		post_completion(index, result, how);
 }
 
-void Cqp::post_completion(uint32_t index, const CqpResult &result)
+void Cqp::post_completion(uint32_t index, const CqpResult &result, Refusals::Answer how)
 {
 	using namespace hw::ccqe;
 	constexpr uint32_t ccq = 0;
@@ -231,17 +282,18 @@ void Cqp::post_completion(uint32_t index, const CqpResult &result)
 
 	if (!rdma_.cqs.exists(ccq))
 		return;
-	entry.set(cookie, cookie_);
+	/* A cookie, or an index, of nobody. */
+	entry.set(cookie, cookie_ ^ (how == Refusals::Answer::wrong_cookie));
 	entry.set(return_value, result.value);
 	entry.set(minor_error, result.minor);
 	entry.set(major_error, result.major);
-	entry.set(wqe_index, index);
+	entry.set(wqe_index, how == Refusals::Answer::wrong_index ? (index + 1) % entries_ : index);
 	entry.set(error, result.error);
 	{
 		TraceEvent line = rdma_.dev.trace.event("ccqe");
 		decode(line, hw::layout("ccqe", fields), entry);
 	}
-	rdma_.cqs.post(ccq, entry, true);
+	rdma_.cqs.post(ccq, entry, true, how == Refusals::Answer::wrong_polarity);
 }
 
 } // namespace e810

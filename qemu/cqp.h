@@ -15,8 +15,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cqp_result.h"
+#include "deferred.h"
 #include "refusals.h"
 
 namespace e810 {
@@ -34,12 +36,25 @@ const CqpCommand *find_command(uint64_t opcode);
 
 class Cqp {
 public:
-	Cqp(Rdma &rdma, Refusals &refusals);
+	explicit Cqp(Rdma &rdma);
 
 	bool exists() const { return entries_ != 0; }
 	void reset();
 
+	/** Gives the answers that property "fail" has kept, the oldest or the newest first. */
+	void release(bool newest_first);
+	/** Answers that are kept. */
+	uint32_t held() const { return static_cast<uint32_t>(held_.size()); }
+
 private:
+	/** An answer that is to be given later. */
+	struct Held {
+		uint32_t index;
+		uint64_t opcode;
+		CqpResult result;
+		int64_t due; /* virtual time in ns */
+	};
+
 	uint32_t read_tail(uint32_t);
 	void write_tail(uint32_t, uint32_t value);
 	uint32_t read_status(uint32_t);
@@ -55,11 +70,16 @@ private:
 	void stop(uint16_t minor);
 	bool step();
 	CqpResult execute(const hw::CqpWqe &wqe, Refusals::Verdict verdict);
-	void complete(uint32_t index, uint64_t opcode, const CqpResult &result);
-	void post_completion(uint32_t index, const CqpResult &result);
+	void answer(uint32_t index, uint64_t opcode, const CqpResult &result,
+		    const Refusals::Verdict &verdict);
+	void complete(uint32_t index, uint64_t opcode, const CqpResult &result,
+		      Refusals::Answer how = Refusals::Answer::normal);
+	void post_completion(uint32_t index, const CqpResult &result, Refusals::Answer how);
+	void give_due();
 
 	Rdma &rdma_;
-	Refusals &refusals_;
+	std::vector<Held> held_; /* in the order of their commands */
+	Timer due_;
 	uint64_t ring_ = 0;
 	uint64_t cookie_ = 0;
 	uint32_t entries_ = 0; /* 0: no CQP */

@@ -26,8 +26,6 @@ Device::Device(e810_host *h)
 	registers.constant(regs::PFPM_WUS, 0);	 /* nothing woke us */
 	registers.constant(regs::PRTDCB_GENS, dcbx_disabled);
 	registers.constant(regs::GLQF_FD_SIZE, fd_shared << 16 | fd_guaranteed);
-	if (const char *steps = e810_fail_steps(h))
-		fail_steps_ = steps;
 }
 
 Device::~Device()
@@ -41,8 +39,9 @@ const char *Device::start()
 
 	if (!registers.seal())
 		return "two blocks claim the same register";
-	if (!rdma.refusals_valid())
-		return "property \"fail\" is malformed or names an unknown step";
+	if (const char *steps = e810_fail_steps(host))
+		if (const char *error = set_fail(steps))
+			return error;
 	if (path && !trace.open(path))
 		return "the trace file cannot be opened";
 	return nullptr;
@@ -69,20 +68,23 @@ void Device::reset(ResetKind kind)
 	reset_block.reset(kind);
 }
 
-bool Device::fails(std::string_view step) const
+bool Device::fails(std::string_view step)
 {
-	std::string_view rest = fail_steps_;
+	return rdma.refusals.ask(step).action != Refusals::Action::none;
+}
 
-	while (!rest.empty()) {
-		size_t comma = rest.find(',');
+const char *Device::set_fail(std::string_view steps)
+{
+	if (!rdma.refusals.set(steps))
+		return "property \"fail\" is malformed or names an unknown step";
+	return nullptr;
+}
 
-		if (rest.substr(0, comma) == step)
-			return true;
-		if (comma == rest.npos)
-			break;
-		rest.remove_prefix(comma + 1);
-	}
-	return false;
+const char *Device::inject(std::string_view text)
+{
+	Entry entry(*this);
+
+	return entry ? rdma.injections.inject(text) : "the device is at work";
 }
 
 void Device::guest_error(const char *format, ...)
@@ -224,4 +226,19 @@ void e810_device_send_done(e810_device *dev)
 void e810_device_link_changed(e810_device *dev)
 {
 	device(dev)->link_changed();
+}
+
+const char *e810_device_set_fail(e810_device *dev, const char *steps)
+{
+	return device(dev)->set_fail(steps);
+}
+
+const char *e810_device_inject(e810_device *dev, const char *text)
+{
+	return device(dev)->inject(text);
+}
+
+unsigned int e810_device_injected(e810_device *dev)
+{
+	return device(dev)->rdma.injections.left();
 }

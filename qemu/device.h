@@ -52,11 +52,10 @@ public:
 	void reset(ResetKind kind);
 
 	/**
-	 * Property "fail": should the device refuse the step called @p step? Steps are names in a
-	 * comma-separated list. AdminQ commands are asked for as "aq-<name>" (see the table in
-	 * adminq.cpp), RDMA commands by their own names.
+	 * Property "fail" (refusals.h): should the device refuse the step called @p step? AdminQ
+	 * commands are asked for as "aq-<name>" (see the table in adminq.cpp).
 	 */
-	bool fails(std::string_view step) const;
+	bool fails(std::string_view step);
 
 	/** The guest did what the hardware would not accept: goes to QEMU's log and to the trace. */
 	[[gnu::format(printf, 2, 3)]] void guest_error(const char *format, ...);
@@ -67,6 +66,9 @@ public:
 	bool receive(std::span<const uint8_t> frame);
 	void send_done();
 	void link_changed();
+	/** Properties set while the device runs. Return nullptr, or what is wrong with the text. */
+	const char *set_fail(std::string_view steps);
+	const char *inject(std::string_view text);
 
 	/** Frames that receive() refused may be offered again: soon, not within this call. */
 	void receive_again() { e810_bh_schedule(receive_flush_); }
@@ -110,7 +112,6 @@ public:
 private:
 	void flush_receive();
 
-	std::string_view fail_steps_;
 	bool busy_ = false;
 	bool receive_refused_ = false;
 	e810_bh *receive_flush_;

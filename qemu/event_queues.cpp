@@ -87,7 +87,7 @@ CqpResult EventQueues::destroy_aeq(const hw::CqpWqe &)
 	return CqpResult::ok();
 }
 
-void EventQueues::post_completion(uint32_t id, uint64_t context)
+void EventQueues::post_completion(uint32_t id, uint64_t context, bool stale)
 {
 	if (!ceq_exists(id))
 		return;
@@ -97,7 +97,7 @@ void EventQueues::post_completion(uint32_t id, uint64_t context)
 	hw::Ceqe entry;
 
 	entry.set(hw::ceqe::context, context);
-	entry.set(hw::ceqe::valid, ring.polarity);
+	entry.set(hw::ceqe::valid, ring.polarity != stale);
 	rdma_.dev.trace.event("ceqe")
 		.u64("ceq", id)
 		.u64("index", ring.next)
@@ -153,6 +153,7 @@ void EventQueues::write_aeqalloc(uint32_t, uint32_t count)
 {
 	rdma_.trace_register("aeqalloc", count);
 	aeq_used_ -= std::min(aeq_used_, count);
+	rdma_.injections.aeq_has_room();
 }
 
 void EventQueues::write_ceq_cause(uint32_t ceq, uint32_t value)

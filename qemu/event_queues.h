@@ -46,13 +46,20 @@ public:
 
 	bool ceq_exists(uint32_t ceq) const { return ceq < Hmc::max_ceqs && ceqs_[ceq].size; }
 
-	/** Writes an entry for the CQ with context @p context, and interrupts. */
-	void post_completion(uint32_t ceq, uint64_t context);
+	/**
+	 * Writes an entry for the CQ with context @p context, and interrupts. @p stale: with the
+	 * valid bit of the lap before, which a device never does.
+	 */
+	void post_completion(uint32_t ceq, uint64_t context, bool stale = false);
 
 	void post(const AsyncEvent &event);
 
 	/** Whether a cause register has ever named this vector. */
 	bool uses_vector(uint32_t vector) const { return vectors_.contains(vector); }
+
+	/** Entries of a CEQ, 0 if it does not exist; entries of the AEQ that are free. */
+	uint32_t ceq_size(uint32_t ceq) const { return ceq_exists(ceq) ? ceqs_[ceq].size : 0; }
+	uint32_t aeq_room() const { return aeq_.size - aeq_used_; }
 
 	/** Queues that exist, AEQ included, for the trace. */
 	uint32_t in_use() const;

@@ -46,6 +46,7 @@ struct e810_host {
 	NICState *nic;
 	NICConf conf;
 	uint32_t vectors;
+	uint32_t ceqs;
 	char *trace;
 	char *fail;
 	struct e810_device *device;
@@ -112,6 +113,11 @@ const uint8_t *e810_mac(struct e810_host *host)
 unsigned int e810_vectors(struct e810_host *host)
 {
 	return host->vectors;
+}
+
+unsigned int e810_ceqs(struct e810_host *host)
+{
+	return host->ceqs;
 }
 
 const char *e810_trace_path(struct e810_host *host)
@@ -287,6 +293,10 @@ static void e810_realize(PCIDevice *pci, Error **errp)
 		error_setg(errp, "e810: vectors must be 1 to %d", E810_MAX_VECTORS);
 		return;
 	}
+	if (!host->ceqs || host->ceqs > E810_MAX_CEQS) {
+		error_setg(errp, "e810: ceqs must be 1 to %d", E810_MAX_CEQS);
+		return;
+	}
 	qemu_macaddr_default_if_unset(&host->conf.macaddr);
 
 	memory_region_init_io(&host->registers, OBJECT(host), &registers_ops, host, "e810-registers",
@@ -352,11 +362,53 @@ static void e810_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int
 	pcie_cap_flr_write_config(pci, addr, value, len);
 }
 
+/* Properties that can also be set while the device runs, with QMP's qom-set. */
+
+static char *get_fail(Object *obj, Error **errp)
+{
+	return g_strdup(E810(obj)->fail);
+}
+
+static void set_fail(Object *obj, const char *value, Error **errp)
+{
+	struct e810_host *host = E810(obj);
+	const char *error = host->device ? e810_device_set_fail(host->device, value) : NULL;
+
+	if (error) {
+		error_setg(errp, "e810: %s", error);
+		return;
+	}
+	g_free(host->fail);
+	host->fail = g_strdup(value);
+}
+
+static char *get_inject(Object *obj, Error **errp)
+{
+	struct e810_host *host = E810(obj);
+
+	return g_strdup_printf("%u", host->device ? e810_device_injected(host->device) : 0);
+}
+
+static void set_inject(Object *obj, const char *value, Error **errp)
+{
+	struct e810_host *host = E810(obj);
+	const char *error = host->device ? e810_device_inject(host->device, value) :
+					   "nothing can be injected before it runs";
+
+	if (error)
+		error_setg(errp, "e810: %s", error);
+}
+
+static void e810_finalize(Object *obj)
+{
+	g_free(E810(obj)->fail);
+}
+
 static Property e810_properties[] = {
 	DEFINE_NIC_PROPERTIES(struct e810_host, conf),
 	DEFINE_PROP_STRING("trace", struct e810_host, trace),
-	DEFINE_PROP_STRING("fail", struct e810_host, fail),
 	DEFINE_PROP_UINT32("vectors", struct e810_host, vectors, DEFAULT_VECTORS),
+	DEFINE_PROP_UINT32("ceqs", struct e810_host, ceqs, E810_MAX_CEQS),
 	DEFINE_PROP_END_OF_LIST(),
 };
 
@@ -374,6 +426,10 @@ static void e810_class_init(ObjectClass *klass, void *data)
 	dc->reset = e810_reset;
 	dc->vmsd = &e810_vmstate;
 	device_class_set_props(dc, e810_properties);
+	object_class_property_add_str(klass, "fail", get_fail, set_fail);
+	object_class_property_set_description(klass, "fail", "steps that the device refuses");
+	object_class_property_add_str(klass, "inject", get_inject, set_inject);
+	object_class_property_set_description(klass, "inject", "faults, now");
 	set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
 
 	pc->realize = e810_realize;
@@ -391,6 +447,7 @@ static const TypeInfo e810_type = {
 	.name = TYPE_E810,
 	.parent = TYPE_PCI_DEVICE,
 	.instance_size = sizeof(struct e810_host),
+	.instance_finalize = e810_finalize,
 	.class_init = e810_class_init,
 	.interfaces = (InterfaceInfo[]) { { INTERFACE_PCIE_DEVICE }, {} },
 };

@@ -23,6 +23,7 @@ enum {
 	E810_BAR0_SIZE = 32 << 20, /* registers and doorbells */
 	E810_BAR3_SIZE = 64 << 10, /* MSI-X table and pending bits */
 	E810_MAX_VECTORS = 1024,   /* largest value of the property "vectors" */
+	E810_MAX_CEQS = 16,	   /* largest value of the property "ceqs" */
 	E810_MAC_LEN = 6,
 };
 
@@ -79,7 +80,10 @@ unsigned int e810_vectors(struct e810_host *host);
 /** e810_trace_path() - Property "trace", or NULL. */
 const char *e810_trace_path(struct e810_host *host);
 
-/** e810_fail_steps() - Property "fail" as given, or NULL. */
+/** e810_ceqs() - How many CEQs the device offers. */
+unsigned int e810_ceqs(struct e810_host *host);
+
+/** e810_fail_steps() - Property "fail" as given at the start, or NULL. */
 const char *e810_fail_steps(struct e810_host *host);
 
 /** e810_now() - Virtual time in ns. */
@@ -113,6 +117,12 @@ void e810_device_write(struct e810_device *dev, uint32_t offset, uint32_t value)
 bool e810_device_receive(struct e810_device *dev, const uint8_t *frame, size_t len);
 void e810_device_send_done(struct e810_device *dev);
 void e810_device_link_changed(struct e810_device *dev);
+/** e810_device_set_fail() - Property "fail" is set while the device runs; NULL or what is wrong. */
+const char *e810_device_set_fail(struct e810_device *dev, const char *steps);
+/** e810_device_inject() - Property "inject" is set; NULL or what is wrong with it. */
+const char *e810_device_inject(struct e810_device *dev, const char *text);
+/** e810_device_injected() - How much of what was injected is still to come. */
+unsigned int e810_device_injected(struct e810_device *dev);
 
 #ifdef __cplusplus
 }

@@ -88,7 +88,7 @@ CqpResult Hmc::query_fpm(const hw::CqpWqe &wqe)
 	}
 	buffer.set(hw::fpm_query::first_sd, 0);
 	buffer.set(hw::fpm_query::max_sds, max_segments);
-	buffer.set(hw::fpm_query::max_ceqs, max_ceqs);
+	buffer.set(hw::fpm_query::max_ceqs, e810_ceqs(rdma_.dev.host));
 	buffer.set(hw::fpm_query::hash_multiplier, hash_multiplier);
 	buffer.set(hw::fpm_query::timer_bucket, timer_bucket);
 	if (!rdma_.dev.memory.store(wqe.get(hw::cqp_fpm::addr), buffer))

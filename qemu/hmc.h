@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "cqp_result.h"
+#include "glue.h"
 #include "irdma/hw/hmc.h"
 
 namespace e810 {
@@ -75,7 +76,7 @@ public:
 	void reset();
 
 	static constexpr uint32_t max_segments = 256;
-	static constexpr uint32_t max_ceqs = 16;
+	static constexpr uint32_t max_ceqs = E810_MAX_CEQS;
 
 private:
 	struct Objects {

@@ -67,6 +67,11 @@ void Interrupts::deliver(uint32_t vector)
 {
 	vectors_[vector].enabled = false;
 	vectors_[vector].pending = false;
+	if (vectors_[vector].drop) {
+		vectors_[vector].drop--;
+		dev_.trace.event("irq_drop").u64("vector", vector);
+		return;
+	}
 	e810_msix_notify(dev_.host, vector);
 }
 
@@ -100,6 +105,29 @@ void Interrupts::write_dyn_ctl(uint32_t vector, uint32_t value)
 		v.pending = true;
 	if (v.enabled && v.pending)
 		deliver(vector);
+	if (v.enabled)
+		dev_.rdma.injections.vector_enabled(vector);
+}
+
+void Interrupts::send_spurious(uint32_t vector)
+{
+	vectors_[vector].enabled = false;
+	e810_msix_notify(dev_.host, vector);
+}
+
+void Interrupts::drop(uint32_t vector, uint32_t count)
+{
+	vectors_[vector].drop += count;
+}
+
+std::optional<uint32_t> Interrupts::vector_of(Cause cause) const
+{
+	uint32_t control = dev_.registers.get(cause.control);
+	uint32_t vector = control & cause_vector_mask;
+
+	if (!(control & cause_enable) || vector >= vectors_.size())
+		return std::nullopt;
+	return vector;
 }
 
 uint32_t Interrupts::read_oicr(uint32_t)

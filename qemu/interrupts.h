@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lan_regs.h"
@@ -57,12 +58,19 @@ public:
 	/** Sets bits of PFINT_OICR and interrupts if any of them is enabled. @p bits: see oicr. */
 	void raise_oicr(uint32_t bits);
 
+	/** Faults, see injections.h: a message without an event; the next @p count get lost. */
+	void send_spurious(uint32_t vector);
+	void drop(uint32_t vector, uint32_t count);
+	/** The vector that @p cause names, if it is enabled. */
+	std::optional<uint32_t> vector_of(Cause cause) const;
+
 	void reset(ResetKind kind);
 
 private:
 	struct Vector {
 		bool enabled = false;
 		bool pending = false;
+		uint32_t drop = 0; /* messages to lose */
 	};
 
 	void fire(uint32_t vector);

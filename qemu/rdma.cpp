@@ -22,8 +22,7 @@ constexpr uint64_t feature_types[] = {1, 26};
 
 Rdma::Rdma(Device &device)
 	: dev(device), hmc(*this), events(*this), cqs(*this), qps(*this), regions(*this),
-	  addresses(*this), stats(*this), doorbells(*this), refusals_(e810_fail_steps(device.host)),
-	  cqp_(*this, refusals_)
+	  addresses(*this), stats(*this), doorbells(*this), cqp(*this), injections(*this)
 {
 	using namespace hw::reg;
 	Registers &r = dev.registers;
@@ -36,11 +35,12 @@ Rdma::Rdma(Device &device)
 void Rdma::reset(ResetKind kind)
 {
 	if (kind == ResetKind::power_on)
-		refusals_.restart();
-	if (cqp_.exists())
+		refusals.restart();
+	if (cqp.exists())
 		trace_objects("rdma_reset");
 	reset_objects();
-	cqp_.reset();
+	cqp.reset();
+	injections.reset();
 }
 
 void Rdma::reset_objects()
@@ -93,16 +93,15 @@ void Rdma::trace_objects(const char *event)
 uint32_t Rdma::read_doorbell_size(uint32_t)
 {
 	uint32_t size =
-		refusals_.ask("db-size").action == Refusals::Action::none ? hw::reg::db_size_8m : 0;
+		refusals.ask("db-size").action == Refusals::Action::none ? hw::reg::db_size_8m : 0;
 
 	return static_cast<uint32_t>(hw::reg::lbarctrl_db_size.put(size));
 }
 
 uint32_t Rdma::read_cpu_status(uint32_t)
 {
-	return refusals_.ask("cpustatus").action == Refusals::Action::none
-		       ? hw::reg::cpustatus_ready
-		       : 0;
+	return refusals.ask("cpustatus").action == Refusals::Action::none ? hw::reg::cpustatus_ready
+									  : 0;
 }
 
 /* Page descriptors are read anew at each use, so there is nothing to invalidate. */

@@ -21,6 +21,7 @@
 #include "doorbells.h"
 #include "event_queues.h"
 #include "hmc.h"
+#include "injections.h"
 #include "memory_regions.h"
 #include "queue_pairs.h"
 #include "rdma_stats.h"
@@ -47,9 +48,6 @@ public:
 
 	/** The wire takes frames again after Wire::ready() was false. */
 	void wire_ready();
-
-	/** Is property "fail" well formed? */
-	bool refusals_valid() const { return refusals_.valid(); }
 
 	/* For the blocks. */
 
@@ -80,14 +78,14 @@ public:
 	WorkScheduler scheduler;
 	RdmaStats stats;
 	Doorbells doorbells;
+	Refusals refusals;
+	Cqp cqp;
+	Injections injections;
 
 private:
 	uint32_t read_doorbell_size(uint32_t);
 	uint32_t read_cpu_status(uint32_t);
 	void write_page_invalidation(uint32_t, uint32_t value);
-
-	Refusals refusals_;
-	Cqp cqp_;
 };
 
 } // namespace e810

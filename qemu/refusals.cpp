@@ -2,8 +2,8 @@
 /* Property "fail"; see refusals.h. */
 #include "refusals.h"
 
-#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "irdma/hw/cqp.h"
 
@@ -55,27 +55,31 @@ bool is_step(std::string_view name)
 
 } // namespace
 
-Refusals::Refusals(const char *steps)
+bool Refusals::set(std::string_view rest)
 {
-	std::string_view rest = steps ? steps : "";
+	std::vector<Entry> entries;
 
 	while (!rest.empty()) {
 		size_t comma = rest.find(',');
 
-		entries_.push_back(parse(rest.substr(0, comma)));
+		entries.push_back(parse(rest.substr(0, comma)));
+		if (!entries.back().valid)
+			return false;
 		rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
 	}
+	entries_ = std::move(entries);
+	return true;
 }
 
 Refusals::Entry Refusals::parse(std::string_view text)
 {
 	Entry entry;
-	std::string_view answer = cut(text, '!');
+	std::string_view how = cut(text, '!');
 	std::string_view codes = cut(text, '=');
 	std::string_view minor = cut(codes, '.');
 
-	entry.valid = answer.empty() || answer == "mute";
-	entry.verdict.action = answer.empty() ? Action::refuse : Action::mute;
+	entry.verdict.action = how.empty() || !codes.empty() ? Action::refuse : Action::none;
+	parse_how(how, entry);
 	entry.verdict.major = number<uint16_t>(codes, 16, default_major, entry.valid);
 	entry.verdict.minor = number<uint16_t>(minor, 16, default_minor, entry.valid);
 	entry.only = number<uint32_t>(cut(text, ':'), 10, 0, entry.valid);
@@ -84,24 +88,48 @@ Refusals::Entry Refusals::parse(std::string_view text)
 	return entry;
 }
 
-bool Refusals::valid() const
+void Refusals::parse_how(std::string_view how, Entry &entry)
 {
-	return std::all_of(entries_.begin(), entries_.end(),
-			   [](const Entry &e) { return e.valid; });
+	static constexpr struct {
+		std::string_view name;
+		Answer answer;
+	} answers[] = {
+		{"hold", Answer::hold},
+		{"twice", Answer::twice},
+		{"index", Answer::wrong_index},
+		{"cookie", Answer::wrong_cookie},
+		{"polarity", Answer::wrong_polarity},
+	};
+
+	if (how.empty())
+		return;
+	if (how == "mute") {
+		entry.verdict.action = Action::mute;
+		return;
+	}
+	if (how.starts_with("delay=")) {
+		entry.verdict.answer = Answer::delay;
+		entry.verdict.delay_ms = number<uint32_t>(how.substr(6), 10, 0, entry.valid);
+		return;
+	}
+	for (const auto &known : answers)
+		if (how == known.name)
+			entry.verdict.answer = known.answer;
+	entry.valid = entry.valid && entry.verdict.answer != Answer::normal;
 }
 
 Refusals::Verdict Refusals::ask(std::string_view step)
 {
-	Verdict verdict;
+	const Entry *found = nullptr;
 
 	for (Entry &entry : entries_) {
 		if (entry.step != step)
 			continue;
 		entry.seen++;
-		if (verdict.action == Action::none && (!entry.only || entry.only == entry.seen))
-			verdict = entry.verdict;
+		if (!found && (!entry.only || entry.only == entry.seen))
+			found = &entry;
 	}
-	return verdict;
+	return found ? found->verdict : Verdict{};
 }
 
 void Refusals::restart()

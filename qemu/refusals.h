@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Property "fail" as the protocol engine reads it: which steps it shall refuse, when, and how.
+ * Property "fail": which steps the device shall refuse or answer wrongly, when, and how. It may be
+ * set while the device runs.
  *
- *	fail=STEP[:N][=MAJOR.MINOR][!mute][,...]
+ *	fail=STEP[:N][=MAJOR.MINOR][!HOW][,...]
  *
- * STEP is "cpustatus", "db-size", "cqp-create", or the name of a CQP command as in the trace. ":N"
- * means only the Nth such command since power on, so that the command after it works.
- * "=MAJOR.MINOR" gives the error codes, in hexadecimal. "!mute" lets the device never answer,
- * instead of with an error. Steps of other blocks may stand in the same list.
+ * STEP is "cpustatus", "db-size", "cqp-create", the name of a CQP command as in the trace, or "aq-"
+ * and the name of an AdminQ command. ":N" means only the Nth such step since the property was set
+ * or power came, so that the step after it works. "=MAJOR.MINOR" gives the error codes of a CQP
+ * command, in hexadecimal. HOW is for CQP commands: "mute" lets the device neither carry it out nor
+ * ever answer. The others carry it out (with codes: refuse it) and spoil the answer:
+ *
+ *	hold		kept until it is released (see injections.h)
+ *	delay=MS	comes later, in virtual time
+ *	twice		comes twice
+ *	index		names another WQE
+ *	cookie		has another cookie
+ *	polarity	has the valid bit of the lap before
  */
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,15 +29,19 @@ namespace e810 {
 
 class Refusals {
 public:
-	/** @p steps is the property's text, or nullptr. It must outlive this object. */
-	explicit Refusals(const char *steps);
-
-	/** Is the property's text well formed, and does it name steps that there are? */
-	bool valid() const;
+	/**
+	 * Replaces what was asked for before. False, and no change: @p steps is malformed or names
+	 * a step that there is not.
+	 */
+	bool set(std::string_view steps);
 
 	enum class Action { none, refuse, mute };
+	/** What becomes of the answer to a command that is not mute. */
+	enum class Answer { normal, hold, delay, twice, wrong_index, wrong_cookie, wrong_polarity };
 	struct Verdict {
 		Action action = Action::none;
+		Answer answer = Answer::normal;
+		uint32_t delay_ms = 0;
 		uint16_t major = default_major;
 		uint16_t minor = default_minor;
 	};
@@ -45,13 +59,14 @@ public:
 private:
 	struct Entry {
 		bool valid = true;
-		std::string_view step;
+		std::string step;
 		uint32_t only = 0; /* 0: each occurrence */
 		uint32_t seen = 0;
 		Verdict verdict;
 	};
 
 	static Entry parse(std::string_view text);
+	static void parse_how(std::string_view how, Entry &entry);
 
 	std::vector<Entry> entries_;
 };

@@ -104,6 +104,11 @@ unsigned int e810_vectors(e810_host *)
 	return 96;
 }
 
+unsigned int e810_ceqs(e810_host *)
+{
+	return E810_MAX_CEQS;
+}
+
 const char *e810_trace_path(e810_host *host)
 {
 	return host->trace.empty() ? nullptr : host->trace.c_str();

@@ -487,6 +487,104 @@ void refusals()
 	CHECK(RdmaDriver("cpustatus").read(hw::reg::glpe_cpustatus0) == 0);
 }
 
+void inject(RdmaDriver &driver, const char *text)
+{
+	const char *error = e810_device_inject(driver.host.device, text);
+
+	check(!error, error ? error : "", __LINE__);
+}
+
+/* Answers kept, doubled and spoiled by property "fail", set while the device runs. */
+void spoilt_answers()
+{
+	RdmaDriver driver;
+	auto fail = [&](const char *steps) {
+		return !e810_device_set_fail(driver.host.device, steps);
+	};
+	auto entry = [&](uint32_t index) {
+		return driver.get<hw::CcqEntry>(place::ccq + index * sizeof(hw::CcqEntry));
+	};
+
+	driver.bring_up();
+	uint32_t at = driver.get<uint32_t>(place::shadows); /* entries so far */
+	uint32_t wqe = driver.posted;
+	CHECK(!fail("nop!never") && !fail("nop!delay=x") && !fail("no-such-step"));
+	CHECK(fail("nop!hold"));
+	CHECK(!driver.post(hw::CqpOp::nop, {}) && !driver.post(hw::CqpOp::nop, {}));
+	CHECK(e810_device_injected(driver.host.device) == 2);
+	CHECK(!entry(at).get(hw::ccqe::valid));
+	inject(driver, "release:newest=1");
+	CHECK(entry(at).get(hw::ccqe::wqe_index) == wqe + 1);
+	CHECK(entry(at + 1).get(hw::ccqe::wqe_index) == wqe);
+
+	CHECK(fail("nop!delay=5"));
+	driver.post(hw::CqpOp::nop, {});
+	driver.host.settle();
+	CHECK(!entry(at + 2).get(hw::ccqe::valid));
+	host_time += 5000000;
+	driver.host.settle();
+	CHECK(entry(at + 2).get(hw::ccqe::wqe_index) == wqe + 2);
+
+	CHECK(fail("nop:1!twice,nop:2!index,nop:3!cookie,nop:4!polarity,nop:5=ffff.8002!twice"));
+	for (int i = 0; i < 5; i++)
+		driver.post(hw::CqpOp::nop, {});
+	CHECK(entry(at + 3).get(hw::ccqe::wqe_index) == wqe + 3);
+	CHECK(entry(at + 4).get(hw::ccqe::wqe_index) == wqe + 3);
+	CHECK(entry(at + 5).get(hw::ccqe::wqe_index) == wqe + 5);
+	CHECK(entry(at + 6).get(hw::ccqe::cookie) != entry(at + 5).get(hw::ccqe::cookie));
+	CHECK(!entry(at + 7).get(hw::ccqe::valid));
+	CHECK(entry(at + 8).get(hw::ccqe::error) && entry(at + 9).get(hw::ccqe::error));
+}
+
+void injections()
+{
+	RdmaDriver driver;
+	e810_device *device = driver.host.device;
+	auto enable = [&](uint32_t vector) { driver.write(hw::reg::glint_dyn_ctl(vector), 1); };
+
+	for (const char *nonsense :
+	     {"x", "ae", "ae:code=0x50a,what=1", "ae:code=70000", "ceqe:ceq=0", "irq",
+	      "irq:cause=ceq99", "drop:cause=all,n=x", "release:a=1"})
+		CHECK(e810_device_inject(device, nonsense));
+	driver.bring_up();
+	unsigned int aeq = driver.host.messages[1], ceq = driver.host.messages[2];
+
+	/* An AEQ of 4 entries takes 6 events as they are returned. */
+	inject(driver, "ae:code=0x50a,id=77,n=6");
+	CHECK(e810_device_injected(device) == 2);
+	CHECK(driver.host.messages[1] == aeq + 1);
+	auto event = driver.get<hw::Aeqe>(place::aeq);
+	CHECK(event.get(hw::aeqe::code) == 0x50a && event.get(hw::aeqe::id_low) == 77);
+	driver.write(hw::reg::pfpe_aeqalloc, 4);
+	CHECK(e810_device_injected(device) == 0);
+	CHECK(!driver.get<hw::Aeqe>(place::aeq).get(hw::aeqe::valid)); /* second lap */
+	inject(driver, "ae:code=0x50a,id=77,n=6,burst=1");
+	driver.write(hw::reg::pfpe_aeqalloc, 4);
+	inject(driver, "ae:code=0x50a,id=77");
+	CHECK(driver.get<hw::Aeqe>(place::aeq).get(hw::aeqe::overflow));
+
+	/* A batch for each time that the vector is enabled. */
+	inject(driver, "ceqe:ceq=0,cq=900,n=3,batch=2");
+	CHECK(driver.host.messages[2] == ceq + 1 && e810_device_injected(device) == 1);
+	CHECK(driver.get<hw::Ceqe>(place::ceq).get(hw::ceqe::context) == 900);
+	enable(2);
+	CHECK(driver.host.messages[2] == ceq + 2); /* the second entry's */
+	enable(2);
+	CHECK(driver.host.messages[2] == ceq + 3 && e810_device_injected(device) == 0);
+
+	/* A lost message leaves the vector off; a spurious one comes whatever it is. */
+	enable(2);
+	ceq = driver.host.messages[2];
+	inject(driver, "drop:cause=ceq0;ceqe:ceq=0,cq=1;ceqe:ceq=0,cq=1");
+	CHECK(driver.host.messages[2] == ceq);
+	enable(2);
+	CHECK(driver.host.messages[2] == ceq + 1);
+	inject(driver, "irq:cause=ceq0,n=2");
+	CHECK(driver.host.messages[2] == ceq + 2);
+	enable(2);
+	CHECK(driver.host.messages[2] == ceq + 3);
+}
+
 void unreachable_memory()
 {
 	RdmaDriver driver;
@@ -521,6 +619,8 @@ int main()
 	paged_segment();
 	suspension();
 	refusals();
+	spoilt_answers();
+	injections();
 	unreachable_memory();
 	std::printf("rdma-rules: %s\n", broken ? "FAIL" : "PASS");
 	return broken != 0;
