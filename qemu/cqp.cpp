@@ -99,7 +99,7 @@ void Cqp::create(uint64_t context_address)
 		return refuse(refusal::bad_parameter);
 	next_ = tail_ = 0;
 	polarity_ = true;
-	stopped_ = failed_ = false;
+	stopped_ = failed_ = hung_ = false;
 	error_codes_ = 0;
 	status_done_ = true;
 	status_error_ = false;
@@ -140,7 +140,7 @@ void Cqp::reset()
 	ring_ = cookie_ = 0;
 	entries_ = next_ = tail_ = error_codes_ = 0;
 	polarity_ = true;
-	status_done_ = status_error_ = stopped_ = failed_ = false;
+	status_done_ = status_error_ = stopped_ = failed_ = hung_ = false;
 	held_.clear();
 	due_.cancel();
 }
@@ -158,7 +158,7 @@ void Cqp::write_doorbell(uint32_t, uint32_t producer)
 {
 	rdma_.dev.registers.set(hw::reg::pfpe_cqpdb, producer);
 	rdma_.trace_register("cqpdb", producer);
-	if (!exists())
+	if (!exists() || hung_)
 		return;
 	if (producer >= entries_)
 		return stop(refusal::bad_index);

@@ -40,6 +40,8 @@ public:
 
 	bool exists() const { return entries_ != 0; }
 	void reset();
+	/** Firmware hangs: doorbells do nothing until the CQP is created anew. */
+	void hang() { hung_ = true; }
 
 	/** Gives the answers that property "fail" has kept, the oldest or the newest first. */
 	void release(bool newest_first);
@@ -91,6 +93,7 @@ private:
 	bool status_error_ = false;
 	bool stopped_ = false;
 	bool failed_ = false; /* the last command did */
+	bool hung_ = false;   /* see hang() */
 };
 
 } // namespace e810

@@ -49,6 +49,7 @@ struct e810_host {
 	uint32_t ceqs;
 	char *trace;
 	char *fail;
+	bool gone; /* off the bus: reads give ones, nothing else happens */
 	struct e810_device *device;
 };
 
@@ -62,17 +63,17 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
 bool e810_dma_read(struct e810_host *host, uint64_t addr, void *buf, size_t len)
 {
-	return pci_dma_read(&host->parent_obj, addr, buf, len) == MEMTX_OK;
+	return !host->gone && pci_dma_read(&host->parent_obj, addr, buf, len) == MEMTX_OK;
 }
 
 bool e810_dma_write(struct e810_host *host, uint64_t addr, const void *buf, size_t len)
 {
-	return pci_dma_write(&host->parent_obj, addr, buf, len) == MEMTX_OK;
+	return !host->gone && pci_dma_write(&host->parent_obj, addr, buf, len) == MEMTX_OK;
 }
 
 void e810_msix_notify(struct e810_host *host, unsigned int vector)
 {
-	if (vector < host->vectors && msix_enabled(&host->parent_obj))
+	if (!host->gone && vector < host->vectors && msix_enabled(&host->parent_obj))
 		msix_notify(&host->parent_obj, vector);
 }
 
@@ -192,14 +193,15 @@ static uint64_t registers_read(void *opaque, hwaddr addr, unsigned int size)
 {
 	struct e810_host *host = opaque;
 
-	return e810_device_read(host->device, addr);
+	return host->gone ? UINT32_MAX : e810_device_read(host->device, addr);
 }
 
 static void registers_write(void *opaque, hwaddr addr, uint64_t value, unsigned int size)
 {
 	struct e810_host *host = opaque;
 
-	e810_device_write(host->device, addr, value);
+	if (!host->gone)
+		e810_device_write(host->device, addr, value);
 }
 
 static const MemoryRegionOps registers_ops = {
@@ -221,6 +223,8 @@ static ssize_t nic_receive(NetClientState *nc, const uint8_t *frame, size_t len)
 {
 	struct e810_host *host = qemu_get_nic_opaque(nc);
 
+	if (host->gone)
+		return len;
 	return e810_device_receive(host->device, frame, len) ? (ssize_t)len : 0;
 }
 
@@ -356,8 +360,15 @@ static void e810_reset(DeviceState *qdev)
 	e810_device_reset(host->device, flr ? E810_BUS_RESET_FLR : E810_BUS_RESET_POWER_ON);
 }
 
+static uint32_t e810_read_config(PCIDevice *pci, uint32_t addr, int len)
+{
+	return E810(pci)->gone ? UINT32_MAX : pci_default_read_config(pci, addr, len);
+}
+
 static void e810_write_config(PCIDevice *pci, uint32_t addr, uint32_t value, int len)
 {
+	if (E810(pci)->gone)
+		return;
 	pci_default_write_config(pci, addr, value, len);
 	pcie_cap_flr_write_config(pci, addr, value, len);
 }
@@ -399,6 +410,22 @@ static void set_inject(Object *obj, const char *value, Error **errp)
 		error_setg(errp, "e810: %s", error);
 }
 
+static bool get_gone(Object *obj, Error **errp)
+{
+	return E810(obj)->gone;
+}
+
+/* A card that is put back is as after power on. */
+static void set_gone(Object *obj, bool gone, Error **errp)
+{
+	struct e810_host *host = E810(obj);
+	bool returns = host->gone && !gone;
+
+	host->gone = gone;
+	if (returns && host->device)
+		device_cold_reset(DEVICE(obj));
+}
+
 static void e810_finalize(Object *obj)
 {
 	g_free(E810(obj)->fail);
@@ -430,10 +457,13 @@ static void e810_class_init(ObjectClass *klass, void *data)
 	object_class_property_set_description(klass, "fail", "steps that the device refuses");
 	object_class_property_add_str(klass, "inject", get_inject, set_inject);
 	object_class_property_set_description(klass, "inject", "faults, now");
+	object_class_property_add_bool(klass, "gone", get_gone, set_gone);
+	object_class_property_set_description(klass, "gone", "off the bus, without notice");
 	set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
 
 	pc->realize = e810_realize;
 	pc->exit = e810_exit;
+	pc->config_read = e810_read_config;
 	pc->config_write = e810_write_config;
 	pc->vendor_id = PCI_VENDOR_ID_INTEL;
 	pc->device_id = DEVICE_ID_E810_C_QSFP;

@@ -52,6 +52,21 @@ std::vector<Cause> causes_of(std::string_view name)
 	return causes;
 }
 
+/** What happens to the whole device; takes no values. */
+struct Fault {
+	std::string_view kind;
+	void (*happen)(Device &dev);
+};
+
+constexpr Fault faults[] = {
+	{"hmc-error", [](Device &dev) { dev.interrupts.raise_oicr(oicr::hmc_error); }},
+	{"push-error", [](Device &dev) { dev.interrupts.raise_oicr(oicr::pe_push); }},
+	{"critical-error", [](Device &dev) { dev.interrupts.raise_oicr(oicr::pe_critical_error); }},
+	{"core-reset", [](Device &dev) { dev.reset_block.start(ResetKind::core); }},
+	{"global-reset", [](Device &dev) { dev.reset_block.start(ResetKind::global); }},
+	{"cqp-hang", [](Device &dev) { dev.rdma.cqp.hang(); }},
+};
+
 } // namespace
 
 /** NAME=VALUE pairs; each is taken once, and what is left over at the end is an error. */
@@ -127,7 +142,16 @@ const char *Injections::inject_one(std::string_view text)
 		rdma_.cqp.release(newest_first);
 		return nullptr;
 	}
-	return "injections are ae, ceqe, irq, drop and release";
+	for (const Fault &fault : faults) {
+		if (item.kind != fault.kind)
+			continue;
+		if (!item.ok())
+			return "this injection takes no values";
+		fault.happen(rdma_.dev);
+		return nullptr;
+	}
+	return "injections are ae, ceqe, irq, drop, release, the errors hmc-error, push-error and "
+	       "critical-error, core-reset, global-reset and cqp-hang";
 }
 
 const char *Injections::events(Item &item)

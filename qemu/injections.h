@@ -17,6 +17,12 @@
  *		all, which means each of them.
  *	release:newest=1
  *		Gives the CQP's answers that property "fail" holds, the oldest (or newest) first.
+ *	hmc-error, push-error, critical-error
+ *		The engine's grave errors: causes of PFINT_OICR.
+ *	core-reset, global-reset
+ *		As if another function or firmware had asked for it.
+ *	cqp-hang
+ *		The CQP executes nothing any more, until it is created anew.
  *
  * Numbers are decimal or, after 0x, hexadecimal; all but code, cause and cq have a default. Reading
  * the property tells how much is still to come: events, entries, interrupts, held answers.
