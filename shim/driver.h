@@ -196,6 +196,39 @@ struct irdma_uk_attr {
 };
 void irdma_get_uk_attr(struct irdma_device *device, struct irdma_uk_attr *attr);
 
+/* ---- Statistics ---- */
+#define IRDMA_STATISTICS 46
+const char *irdma_statistic_name(u32 index);
+int irdma_read_statistics(struct irdma_device *device, u64 (*values)[IRDMA_STATISTICS]);
+
+/* ---- What administrators see of an object: the device's view ---- */
+struct irdma_qp_details {
+	const char *hw_state;
+	u32 sq_quanta;
+	u32 rq_quanta;
+	u32 qs_handle;
+	u32 priority;
+	u32 arp_index; /* 0: none */
+	u32 src_port;  /* UDP */
+};
+void irdma_qp_describe(struct irdma_qp *qp, struct irdma_qp_details *details);
+#define IRDMA_QP_CONTEXT_BYTES 256
+/* The context as the device has it at the moment. */
+int irdma_qp_upload(struct irdma_qp *qp, u8 context[IRDMA_QP_CONTEXT_BYTES]);
+
+struct irdma_cq_details {
+	u32 ring_size; /* entries */
+	u32 ceq;
+};
+void irdma_cq_describe(struct irdma_cq *cq, struct irdma_cq_details *details);
+
+struct irdma_mr_details {
+	u64 page_size; /* bytes; 0: all of memory */
+	u64 pages;
+	const char *list; /* run: none needed; pbl; fast: by the consumer; all: of memory */
+};
+void irdma_mr_describe(struct irdma_mr *mr, struct irdma_mr_details *details);
+
 /* ---- User context: the registered ring memory of one process ---- */
 int irdma_ucontext_create(struct irdma_device *device, bool raw_attr, struct irdma_ucontext **out);
 void irdma_ucontext_destroy(struct irdma_ucontext *uctx);

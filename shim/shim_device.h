@@ -35,6 +35,7 @@ struct shim_vector {
  * @workqueue: runs struct shim_work
  * @limited: rate of shim_log_limited()
  * @registered: ib_register_device() has succeeded
+ * @statistics: names of the counters
  * @dma_buffers: how many buffers of shim_dma_alloc() are out
  * @notify: this device's part of shim/notify.c
  * @notify.list: in the list of devices that are told of changes
@@ -59,6 +60,7 @@ struct shim_device {
 	struct workqueue_struct *workqueue;
 	struct ratelimit_state limited;
 	bool registered;
+	struct rdma_stat_desc statistics[IRDMA_STATISTICS];
 	atomic_t dma_buffers;
 	struct {
 		struct list_head list;

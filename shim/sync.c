@@ -39,7 +39,7 @@ static const char *const lock_names[SHIM_LOCK_CLASSES] = {
 	[SHIM_MUTEX_PBLE] = "irdma_pble",
 	[SHIM_MUTEX_HMC] = "irdma_hmc",
 	[SHIM_MUTEX_MCAST] = "irdma_mcast",
-	[SHIM_MUTEX_DEVICE] = "irdma_device",
+	[SHIM_MUTEX_STATISTICS] = "irdma_statistics",
 };
 
 static spinlock_t *spinlock_of(struct shim_spinlock *lock)

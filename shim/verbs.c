@@ -77,7 +77,8 @@ static int query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *pr
 	props->max_mtu = IB_MTU_4096;
 	/* What is left of a frame for the payload. */
 	props->active_mtu = iboe_get_mtu(netdev->mtu) ?: IB_MTU_256;
-	props->lid = 1;
+	/* RoCE has no LIDs: 0 is the reserved one. */
+	props->lid = 0;
 	if (netif_running(netdev) && netif_carrier_ok(netdev)) {
 		props->state = IB_PORT_ACTIVE;
 		props->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
@@ -139,6 +140,13 @@ static const struct ib_device_ops ops = {
 	.get_link_layer = get_link_layer,
 	.get_port_immutable = get_port_immutable,
 	.get_dev_fw_str = get_fw_string,
+	.alloc_hw_port_stats = shim_alloc_statistics,
+	.get_hw_stats = shim_get_statistics,
+
+	.fill_res_qp_entry = shim_fill_qp,
+	.fill_res_qp_entry_raw = shim_fill_qp_raw,
+	.fill_res_cq_entry = shim_fill_cq,
+	.fill_res_mr_entry = shim_fill_mr,
 
 	.alloc_ucontext = shim_alloc_ucontext,
 	.dealloc_ucontext = shim_dealloc_ucontext,

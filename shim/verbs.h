@@ -126,6 +126,14 @@ int shim_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
 int shim_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
 int shim_dealloc_mw(struct ib_mw *ib);
 
+/* verbs_details.c */
+struct rdma_hw_stats *shim_alloc_statistics(struct ib_device *ibdev, u32 port);
+int shim_get_statistics(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
+int shim_fill_qp(struct sk_buff *msg, struct ib_qp *ib);
+int shim_fill_qp_raw(struct sk_buff *msg, struct ib_qp *ib);
+int shim_fill_cq(struct sk_buff *msg, struct ib_cq *ib);
+int shim_fill_mr(struct sk_buff *msg, struct ib_mr *ib);
+
 /* verbs_ah.c */
 int shim_fill_path(struct shim_device *dev, const struct rdma_ah_attr *attr,
 		   struct irdma_path *path);

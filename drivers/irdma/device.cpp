@@ -96,11 +96,13 @@ const Device::Step Device::steps[] = {
 	{"ARP table", [](Device &d) { return d.arp.create(); }, [](Device &d) { d.arp.destroy(); }},
 	{"quality of service", [](Device &d) { return d.qos.create(); },
 	 [](Device &d) { d.qos.destroy(); }},
+	{"statistics", [](Device &d) { return d.statistics.create(); },
+	 [](Device &d) { d.statistics.destroy(); }},
 };
 
 Device::Device(shim_device *s)
 	: shim(s), cqp(*this), hmc(*this), events(*this), pbles(*this), arp(*this), qos(*this),
-	  mcast(*this)
+	  mcast(*this), statistics(*this)
 {
 	shim_get_port_info(shim, &port);
 }

@@ -21,6 +21,7 @@
 #include "verbs/arp.h"
 #include "verbs/qp_table.h"
 #include "verbs/mcast.h"
+#include "verbs/stats.h"
 #include "verbs/user_memory.h"
 
 namespace irdma {
@@ -84,6 +85,7 @@ public:
 	Qos qos;
 	QpTable qps; /**< for polling; created with qp_ids, for the same numbers */
 	McastGroups mcast;
+	Statistics statistics;
 
 	/* Numbers of objects. */
 	IdTable pd_ids, cq_ids, qp_ids, stag_ids, ah_ids, mcast_ids;

@@ -610,16 +610,27 @@ struct WorkSchedNode {
 	}
 };
 
-/** GATHER_STATS of the function into a buffer. */
+/** GATHER_STATS of the function into a buffer of hw::Statistics. */
 struct GatherStats {
 	static constexpr CqpOp op = CqpOp::gather_stats;
 	u64 buffer;
-	u32 hmc_fn;
+
+	void encode(CqpWqe &w) const { w.set(hw::cqp_stats::addr, buffer); }
+};
+
+/** UPLOAD_CONTEXT: have the device write a QP's context, as it has it, to a buffer. */
+struct UploadContext {
+	static constexpr CqpOp op = CqpOp::upload_context;
+	u64 buffer;
+	u32 qp;
+	hw::QpType type;
 
 	void encode(CqpWqe &w) const
 	{
-		w.set(hw::cqp_stats::addr, buffer);
-		w.set(hw::cqp_stats::hmc_fn, hmc_fn);
+		w.set(hw::cqp_upload::addr, buffer);
+		w.set(hw::cqp_upload::qp, qp);
+		w.set(hw::cqp_upload::qp_type, static_cast<u64>(type));
+		w.set(hw::cqp_upload::raw_format, 1);
 	}
 };
 

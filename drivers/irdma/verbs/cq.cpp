@@ -292,6 +292,16 @@ int irdma_cq_resize(irdma_cq *cq, u32 entries, irdma_ucontext *uctx, u64 user_bu
 }
 
 /**
+ * irdma_cq_describe() - what the driver has of a completion queue
+ * @cq: the CQ
+ * @details: gets it
+ */
+void irdma_cq_describe(irdma_cq *cq, irdma_cq_details *details)
+{
+	*details = from_c(cq)->details();
+}
+
+/**
  * irdma_cq_notify() - ask for an event at the next completion
  * @cq: the CQ, of the kernel
  * @flags: SHIM_CQ_*

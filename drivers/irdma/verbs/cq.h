@@ -62,6 +62,9 @@ public:
 	/** Entries of the ring. */
 	u32 ring_size() const { return size_; }
 
+	/** What administrators see. */
+	irdma_cq_details details() const { return {size_, ceq_}; }
+
 	/** Move a process's CQ to another ring. May sleep. */
 	Status resize(u32 size, Ucontext &uctx, u64 user_buffer);
 

@@ -225,6 +225,20 @@ Status Mr::end_pages(u64 va, u64 length, u32 page_size)
 	return {};
 }
 
+/* ---- What administrators see ---- */
+
+irdma_mr_details Mr::details() const
+{
+	constexpr u64 bytes[] = {hw::page_size, hw::large_page_size, hw::huge_page_size};
+	const UserMemory *memory = memory_ ? &*memory_ : ring_.memory ? &*ring_.memory : nullptr;
+
+	if (memory)
+		return {memory->page_size(), memory->pages(), memory->contiguous() ? "run" : "pbl"};
+	if (pbles_)
+		return {bytes[static_cast<u32>(fast_.page_size)], fast_.count, "fast"};
+	return {0, 0, "all"};
+}
+
 /* ---- The end ---- */
 
 Mr::~Mr()
@@ -344,6 +358,18 @@ int irdma_mr_set_page(irdma_mr *mr, u64 bus)
 int irdma_mr_end_pages(irdma_mr *mr, u64 va, u64 length, u32 page_size)
 {
 	return from_c(mr)->end_pages(va, length, page_size).code();
+}
+
+/**
+ * irdma_mr_describe() - how the memory of an MR is listed
+ * @mr: the MR
+ * @details: gets it
+ *
+ * Any context.
+ */
+void irdma_mr_describe(irdma_mr *mr, irdma_mr_details *details)
+{
+	*details = from_c(mr)->details();
 }
 
 /**

@@ -60,6 +60,9 @@ public:
 	/** 0 if it has none. */
 	u32 stag() const { return stag_.value(); }
 
+	/** What administrators see. */
+	irdma_mr_details details() const;
+
 	/** Fast registration: start, add to and end a page list. None sleeps. */
 	void begin_pages() { fast_.count = 0; }
 	Status add_page(u64 bus);

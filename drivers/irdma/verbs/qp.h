@@ -76,6 +76,11 @@ public:
 	/** Take it from the device, also if create() has failed. May sleep. */
 	void destroy();
 
+	/** What administrators see. May sleep. */
+	void details(irdma_qp_details &details);
+	/** The context as the device has it. May sleep. */
+	Status upload(hw::QpContext &to);
+
 	u32 number() const { return number_; }
 	bool user() const { return user_; }
 	/** Whether it is RC; otherwise it is UD or GSI. */
