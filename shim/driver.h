@@ -69,6 +69,10 @@ enum { /* enum ib_qp_attr_mask */
 	SHIM_QP_RATE_LIMIT = 1 << 25
 };
 
+enum { /* enum ib_mig_state */
+	SHIM_MIG_MIGRATED = 0
+};
+
 enum { /* enum ib_access_flags */
 	SHIM_ACCESS_LOCAL_WRITE = 1 << 0,
 	SHIM_ACCESS_REMOTE_WRITE = 1 << 1,
@@ -334,6 +338,7 @@ struct irdma_qp_change {
 	u32 max_dest_rd_atomic; /* IRD */
 	u32 min_rnr_timer;
 	u32 dest_qp;
+	u32 path_mig_state;
 	bool sqd_async_notify;
 	struct irdma_path path;
 	u16 udp_src_port_hint; /* rdma_get_udp_sport() of flow label, own and destination QP */

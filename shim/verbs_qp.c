@@ -140,6 +140,7 @@ static void fill_values(struct irdma_qp_change *change, const struct ib_qp_attr 
 	change->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	change->min_rnr_timer = attr->min_rnr_timer;
 	change->dest_qp = attr->dest_qp_num;
+	change->path_mig_state = attr->path_mig_state;
 	change->sqd_async_notify = attr->en_sqd_async_notify;
 }
 

@@ -38,6 +38,15 @@ bool runs(hw::QpState state)
 	return state == hw::QpState::rtr || state == hw::QpState::rts || state == hw::QpState::sqd;
 }
 
+/* The one attribute whose presence, or absence, makes a transition illegal; 0: more than one. */
+u32 attribute_at_fault(u32 from, u32 to, u32 type, u32 mask)
+{
+	for (u32 bit = SHIM_QP_CUR_STATE; bit <= SHIM_QP_DEST_QPN; bit <<= 1)
+		if (shim_modify_qp_is_ok(from, to, type, mask ^ bit))
+			return bit;
+	return 0;
+}
+
 const char *state_name(u32 state)
 {
 	static constexpr const char *names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
@@ -259,6 +268,9 @@ QpFacts Qp::facts_of(const irdma_qp_change &change)
 
 	facts.transition_ok = to <= SHIM_QPS_ERR &&
 			      shim_modify_qp_is_ok(attr_.state, to, params_.type, change.mask);
+	if (to <= SHIM_QPS_ERR && !facts.transition_ok)
+		facts.attribute_at_fault =
+			attribute_at_fault(attr_.state, to, params_.type, change.mask);
 	facts.netdev_mtu = device_.port.mtu;
 	facts.priority_tagging = device_.qos.priority_tagging();
 	if (change.mask & SHIM_QP_AV)
@@ -273,9 +285,9 @@ QpFacts Qp::facts_of(const irdma_qp_change &change)
 /* It is the caller's mistake, not the device's: no warning. */
 void Qp::say_refused(const QpRefusal &refusal, const irdma_qp_change &change, Status why)
 {
-	shim_log_limited(device_.shim, SHIM_INFO, "QP %u, %s to %s: refused %s 0x%llx, error %d",
+	shim_log_limited(device_.shim, SHIM_INFO, "QP %u, %s to %s: refused %s 0x%llx%s, error %d",
 			 number_, state_name(attr_.state), state_name(next_state(attr_, change)),
-			 refusal.attribute, refusal.value, why.code());
+			 refusal.attribute, refusal.value, refusal.remark, why.code());
 }
 
 Status Qp::modify(const irdma_qp_change &change)

@@ -49,7 +49,6 @@ Status check_supported(const Input &in, QpRefusal &refusal)
 		const char *name;
 	} unsupported[] = {
 		{SHIM_QP_ALT_PATH, "alternate path"},
-		{SHIM_QP_PATH_MIG_STATE, "path_mig_state"},
 		{SHIM_QP_CAP, "cap"},
 		{SHIM_QP_RATE_LIMIT, "rate_limit"},
 	};
@@ -57,7 +56,44 @@ Status check_supported(const Input &in, QpRefusal &refusal)
 	for (const auto &u : unsupported)
 		if (in.has(u.bit))
 			return refuse(refusal, Error::not_supported, u.name, 1);
+	/* Without alternate paths a QP is, and stays, migrated. */
+	if (in.has(SHIM_QP_PATH_MIG_STATE) && in.change.path_mig_state != SHIM_MIG_MIGRATED)
+		return refuse(refusal, Error::not_supported, "path_mig_state",
+			      in.change.path_mig_state);
 	return {};
+}
+
+/* For one that must not be given here, or must. */
+const char *attribute_name(u32 attribute)
+{
+	static constexpr const char *names[] = {
+		"qp_state",
+		"cur_qp_state",
+		"en_sqd_async_notify",
+		"qp_access_flags",
+		"pkey_index",
+		"port_num",
+		"qkey",
+		"ah_attr",
+		"path_mtu",
+		"timeout",
+		"retry_cnt",
+		"rnr_retry",
+		"rq_psn",
+		"max_rd_atomic",
+		"alt_ah_attr",
+		"min_rnr_timer",
+		"sq_psn",
+		"max_dest_rd_atomic",
+		"path_mig_state",
+		"cap",
+		"dest_qp_num",
+	};
+
+	for (u32 i = 0; i < array_size(names); i++)
+		if (attribute == 1u << i)
+			return names[i];
+	return "attr_mask";
 }
 
 Status check_transition(const Input &in, QpRefusal &refusal)
@@ -68,8 +104,14 @@ Status check_transition(const Input &in, QpRefusal &refusal)
 		return refuse(refusal, Error::invalid, "qp_state", in.to());
 	if (in.facts.transition_ok)
 		return {};
-	/* Either these states do not follow each other, or an attribute is missing or too much. */
-	return refuse(refusal, Error::invalid, "states or attr_mask", in.change.mask);
+	/* The states do not follow each other, or several attributes are missing or too much. */
+	if (!in.facts.attribute_at_fault)
+		return refuse(refusal, Error::invalid, "these states or attr_mask", in.change.mask);
+	refusal.attribute = attribute_name(in.facts.attribute_at_fault);
+	refusal.value = in.facts.attribute_at_fault;
+	refusal.remark =
+		in.has(in.facts.attribute_at_fault) ? " of attr_mask" : " missing in attr_mask";
+	return Error::invalid;
 }
 
 /* Attributes that are plain numbers with an upper limit. */

@@ -30,11 +30,12 @@ struct QpNow {
 
 /** What was found out for the plan beforehand. */
 struct QpFacts {
-	bool transition_ok;    /**< ib_core's answer for (state, next state, type, mask) */
-	bool rings_blank;      /**< nothing was ever posted to a user's rings */
-	u32 netdev_mtu;	       /**< bytes */
-	u8 priority;	       /**< user priority of the new path, if the change brings one */
-	bool priority_tagging; /**< untagged traffic must carry a tag of VLAN 0 */
+	bool transition_ok;	/**< ib_core's answer for (state, next state, type, mask) */
+	u32 attribute_at_fault; /**< else SHIM_QP_*: the one that is missing, or too much; or 0 */
+	bool rings_blank;	/**< nothing was ever posted to a user's rings */
+	u32 netdev_mtu;		/**< bytes */
+	u8 priority;		/**< user priority of the new path, if the change brings one */
+	bool priority_tagging;	/**< untagged traffic must carry a tag of VLAN 0 */
 };
 
 /** What to do, and what comes of it. */
@@ -57,6 +58,7 @@ struct QpPlan {
 struct QpRefusal {
 	const char *attribute;
 	u64 value;
+	const char *remark = "";
 };
 
 /** Verbs state that a change leads to. */
