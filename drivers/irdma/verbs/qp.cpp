@@ -119,6 +119,9 @@ Status Qp::allocate()
 	context_memory_ = memory.take();
 
 	if (params_.type == SHIM_QPT_GSI) {
+		/* The MAD layer's. The device would not refuse to make it anew under its feet. */
+		if (device_.qps.find(gsi_number))
+			return Error::busy;
 		number_ = gsi_number;
 		return {};
 	}
