@@ -10,7 +10,7 @@ root := $(CURDIR)
 build := $(root)/build
 format-sources = $(shell find drivers qemu kunit -name '*.cpp' -o -name '*.h')
 
-.PHONY: all modules model guest-programs ddp check demo format format-check clean help
+.PHONY: all modules test-modules model guest-programs ddp check demo format format-check clean help
 
 all: model modules ## everything that the default kernel needs (default)
 
@@ -19,6 +19,9 @@ modules: ## build/<release>/irdma.ko, for the kernel KVER=6.1|6.12|<release>
 
 model: ## build/e810.so, the device model for QEMU
 	+@$(MAKE) -C qemu
+
+test-modules: ## build/<release>/tests/verbs_test.ko, tests of verbs in the kernel
+	+@scripts/kbuild/build-test-module $(KVER)
 
 guest-programs: ## build/guest/*, test programs that run in guests
 	+@$(MAKE) -C tests/guest OUT=$(build)/guest

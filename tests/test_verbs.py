@@ -1,15 +1,136 @@
 # SPDX-License-Identifier: GPL-2.0
 """Verbs objects and modify_qp of our module, for processes and for the kernel."""
 
-from guest import Guest, Setup
-from testing import test
+import json
+from pathlib import Path
+from typing import Dict, Iterator, List
 
-# What the driver tells of a change that it refuses, and ib_core of a PSN.
+import image
+from common import BUILD
+from guest import Guest, Setup
+from testing import LOGS, test
+
+PROGRAMS = ("images", "model", "modules", "programs")
+# What the driver tells of a change that it refuses.
 REFUSAL = r"irdma\d: .*refused "
 
 
-@test(needs=("images", "model", "modules", "programs"), timeout=300)
+def events(trace: Path, kind: str) -> Iterator[dict]:
+    """Lines of a trace of one kind."""
+    for line in trace.read_text().splitlines():
+        event = json.loads(line)
+        if event["ev"] == kind:
+            yield event
+
+
+@test(needs=PROGRAMS, timeout=300)
 def modify_table(kernel: str) -> None:
     """Each pair of states, attribute, value and combination of rights, for a process."""
     with Guest(Setup(kernel=kernel, allow=[REFUSAL])) as guest:
         print(guest.run("modify-table", timeout=240).output)
+
+
+# Rights as modify-table gives and takes them, and the context's bits for them:
+# the peer may READ; the peer may WRITE, or this side does READs.
+WALK = ("", "W", "WR", "R", "")
+
+
+def expected_bits(ord_limit: int) -> List[tuple]:
+    """(rd_ok, wr_rdresp_ok) at each step that changes a bit, beginning with the first step."""
+    bits = [(int("R" in rights), int("W" in rights or ord_limit > 0)) for rights in WALK]
+    return [pair for i, pair in enumerate(bits) if i == 0 or pair != bits[i - 1]]
+
+
+@test(needs=PROGRAMS, kernels=("6.12",))
+def rights_reach_the_device(kernel: str) -> None:
+    """A right given and a right taken is what the context of the device says."""
+    trace = LOGS / f"verbs-rights.{kernel}.trace"
+    with Guest(Setup(kernel=kernel, trace=trace)) as guest:
+        output = guest.run("modify-table access").output
+    for line in output.splitlines():
+        if not line.startswith("ORD"):
+            continue
+        ord_limit, qp = int(line.split()[1]), int(line.split()[-1])
+        contexts = [c for c in events(trace, "qp_ctx") if c["qp"] == qp]
+        seen: List[tuple] = []
+        for context in contexts[3:]:        # CREATE_QP, RTR, RTS come before
+            pair = (context.get("rd_ok", 0), context.get("wr_rdresp_ok", 0))
+            if not seen or pair != seen[-1]:
+                seen.append(pair)
+        print(f"ORD {ord_limit}: {seen}")
+        assert seen == expected_bits(ord_limit), f"expected was {expected_bits(ord_limit)}"
+
+
+def failing(**steps: range) -> str:
+    """A value of the property fail: these occurrences of these commands."""
+    return ",".join(f"{step}:{n}" for step, numbers in steps.items() for n in numbers)
+
+
+# The MAD layer's queue pair takes the first two modifications, own addresses the
+# first entries of the ARP table.
+FAILURES = failing(modify_qp=range(3, 120, 2), manage_arp=range(6, 80, 3),
+                   flush_wqes=range(2, 3))
+# What the driver tells of commands that fail.
+COMMAND_FAILED = r"irdma\d: (command \w+ failed|QP \d+: flush failed|.*stays)"
+NEIGHBOURS = """
+    for i in $(seq 100 115); do
+        ip neigh replace 10.0.0.$i lladdr 52:54:00:00:01:$(printf %02x $i) dev eth0 nud permanent
+    done
+"""
+# What a modification that failed must not have brought into the device.
+PATH_FIELDS = ("dest_ip3", "arp_index", "remote_endpoint", "qs_handle", "tos", "ttl", "flow_label",
+               "src_port", "rd_ok", "wr_rdresp_ok")
+
+
+RTS = 2             # a queue pair's state to the device
+
+
+def path_of(context: dict) -> Dict[str, object]:
+    return {field: context.get(field, 0) for field in PATH_FIELDS}
+
+
+def check_failures(trace: Path) -> int:
+    """What enters RTS must bring the path and rights that the device accepted last.
+
+    Before it modify-table asks for several others in SQD, some of which fail. Returns how
+    many commands have failed.
+    """
+    accepted: Dict[int, dict] = {}
+    given, qp, state, failed = {}, 0, 0, 0
+    for line in trace.read_text().splitlines():
+        event = json.loads(line)
+        if event["ev"] == "cqp" and event["op"] == "modify_qp":
+            qp, state = event["qp"], event.get("next_state", 0)
+        elif event["ev"] == "qp_ctx":
+            given = path_of(event)
+        elif event["ev"] == "cqp_done" and event["op"] == "modify_qp":
+            if event["error"]:
+                failed += 1
+            elif qp in accepted and state == RTS:
+                assert given == accepted[qp], f"QP {qp}: {given}, accepted was {accepted[qp]}"
+            if not event["error"]:
+                accepted[qp] = given
+    return failed
+
+
+@test(needs=PROGRAMS, timeout=240)
+def failed_commands_change_nothing(kernel: str) -> None:
+    """The device refuses commands: state, attributes, path and ARP entry stay as they were."""
+    trace = LOGS / f"verbs-failing.{kernel}.trace"
+    setup = Setup(kernel=kernel, trace=trace, fail=FAILURES, allow=[COMMAND_FAILED])
+    with Guest(setup) as guest:
+        print(guest.run(NEIGHBOURS + "modify-table failing").output)
+    failed = check_failures(trace)
+    print(f"{failed} commands MODIFY_QP failed")
+    assert failed > 10
+
+
+@test(needs=("images", "model", "modules", "test-modules"), timeout=400)
+def kernel_consumer(kernel: str) -> None:
+    """Objects, modifications and work of the kernel, alone and by many threads."""
+    module = BUILD / image.kernel(kernel).release / "tests/verbs_test.ko"
+    with Guest(Setup(kernel=kernel, files={"verbs_test.ko": module}, allow=[REFUSAL])) as guest:
+        done = guest.run("insmod /host/verbs_test.ko; status=$?; dmesg | grep verbs-test:; "
+                         "[ $status = 0 ] && rmmod verbs_test && rmmod irdma", timeout=300)
+        print(done.output)
+        assert "verbs-test: PASS" in done.output

@@ -43,12 +43,18 @@ def _modules(kernels: Sequence[str]) -> None:
         make(LOGS / f"modules-{kernel}.log", "modules", f"KVER={kernel}")
 
 
+def _test_modules(kernels: Sequence[str]) -> None:
+    for kernel in kernels:
+        make(LOGS / f"test-modules-{kernel}.log", "test-modules", f"KVER={kernel}")
+
+
 _ACTIONS: Dict[str, Callable[[Sequence[str]], None]] = {
     "kernels": _kernels,        # Debian's packages, unpacked
     "images": _images,          # what guests boot from
     "programs": _programs,      # test programs of the guests
     "model": _model,            # e810.so and ice.pkg
     "modules": _modules,        # our irdma.ko
+    "test-modules": _test_modules,      # verbs_test.ko, a consumer in the kernel
 }
 ORDER = tuple(_ACTIONS)
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many threads at the same queue pairs: modified, queried, posted to and polled
+ * at once, and made and destroyed between. Whoever succeeds last decides what
+ * is queried in the end; nothing hangs, nothing is lost.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/random.h>
+#include <linux/sched/task.h>
+
+#include "verbs_test.h"
+
+#define THREADS 6
+#define SHARED 3	/* queue pairs that all use */
+#define ROUNDS 1500
+#define SETTERS 2
+
+static struct vt_qp shared[SHARED];
+static struct rw_semaphore shared_lock[SHARED];	/* written: it is made anew */
+static struct ib_qp *set_qp;
+static u32 last_value[SETTERS];
+static atomic_t running;
+static struct completion all_ended;
+
+static void ended(void)
+{
+	if (atomic_dec_and_test(&running))
+		complete(&all_ended);
+}
+
+/* Run @count threads with 0, 1, ... as argument until all have returned. */
+static void run_threads(int (*function)(void *), long count)
+{
+	struct task_struct *task[THREADS];
+	long i;
+
+	init_completion(&all_ended);
+	atomic_set(&running, count);
+	for (i = 0; i < count; i++) {
+		task[i] = kthread_create(function, (void *)i, "verbs-test/%ld", i);
+		if (!CHECK(!IS_ERR(task[i]), "no thread"))
+			ended();
+		else
+			wake_up_process(get_task_struct(task[i]));
+	}
+	CHECK(wait_for_completion_timeout(&all_ended, 120 * HZ), "the threads hang");
+	for (i = 0; i < count; i++) {
+		if (IS_ERR(task[i]))
+			continue;
+		/* It is out of this module's code then. */
+		kthread_stop(task[i]);
+		put_task_struct(task[i]);
+	}
+}
+
+/* ---- Everything at once ---- */
+
+static void poll_all(struct vt_qp *q)
+{
+	struct ib_wc wc[4];
+
+	while (ib_poll_cq(q->send_cq, ARRAY_SIZE(wc), wc) > 0)
+		;
+	while (ib_poll_cq(q->recv_cq, ARRAY_SIZE(wc), wc) > 0)
+		;
+}
+
+/* One operation; others do the like to the same queue pair. Refusals are no failures here. */
+static void something(struct vt_qp *q, u32 dice)
+{
+	struct ib_qp_attr attr = vt_values(q->qp->qp_num, dice & 1);
+	static const u8 to[] = { Q_RESET, Q_INIT, Q_RTR, Q_RTS, Q_RTS, Q_SQD, Q_RTS, Q_ERR };
+	int state;
+
+	switch (dice >> 8 & 3) {
+	case 0:
+		vt_post_sends(q, dice, 3, NULL);
+		vt_post_recvs(q, dice, 3);
+		poll_all(q);
+		break;
+	case 1:
+		state = vt_state(q);
+		CHECK(state >= Q_RESET && state <= Q_ERR && state != Q_SQE, "state %d", state);
+		ib_req_notify_cq(q->recv_cq, IB_CQ_NEXT_COMP);
+		break;
+	default:
+		attr.qp_state = to[dice >> 16 & 7];
+		ib_modify_qp(q->qp, &attr, dice & 2 ? A_STATE : qp_arrival_mask(attr.qp_state, T_RC));
+	}
+}
+
+static int worker(void *unused)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u32 dice = get_random_u32();
+		int n = dice % SHARED;
+
+		if ((dice >> 24) < 4) {
+			down_write(&shared_lock[n]);
+			vt_destroy(&shared[n]);
+			CHECK(!vt_create(&shared[n], T_RC, NULL), "no queue pair");
+			up_write(&shared_lock[n]);
+			continue;
+		}
+		down_read(&shared_lock[n]);
+		something(&shared[n], dice);
+		up_read(&shared_lock[n]);
+	}
+	ended();
+	return 0;
+}
+
+static void all_at_once(void)
+{
+	int i;
+
+	for (i = 0; i < SHARED; i++) {
+		init_rwsem(&shared_lock[i]);
+		if (!CHECK(!vt_create(&shared[i], T_RC, NULL), "no queue pair"))
+			return;
+	}
+	run_threads(worker, THREADS);
+	/* Each can still begin again. */
+	for (i = 0; i < SHARED; i++) {
+		CHECK(!vt_go(&shared[i], Q_RESET) && !vt_bring(&shared[i], Q_RTS),
+		      "not to RTS afterwards");
+		poll_all(&shared[i]);
+		vt_destroy(&shared[i]);
+	}
+}
+
+/* ---- No update is lost ---- */
+
+/* Each sets an attribute of its own on the same queue pair, by RTS to RTS. */
+static int setter(void *arg)
+{
+	long which = (long)arg;
+	u32 i;
+
+	for (i = 1; i <= ROUNDS; i++) {
+		struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
+		u32 value = which ? i % 32 : (i & 1 ? IB_ACCESS_REMOTE_READ :
+					      IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+		int err;
+
+		attr.min_rnr_timer = value;
+		attr.qp_access_flags = value;
+		err = ib_modify_qp(set_qp, &attr, A_STATE | (which ? A_RNR_TIMER : A_ACCESS));
+		if (CHECK(!err, "setter %ld: %d", which, err))
+			last_value[which] = value;
+	}
+	ended();
+	return 0;
+}
+
+static void no_update_lost(void)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+	struct vt_qp q;
+
+	if (!CHECK(!vt_create(&q, T_RC, NULL) && !vt_bring(&q, Q_RTS), "no queue pair in RTS"))
+		return;
+	set_qp = q.qp;
+	run_threads(setter, SETTERS);
+	CHECK(!ib_query_qp(q.qp, &attr, -1, &init) && attr.qp_access_flags == last_value[0] &&
+	      attr.min_rnr_timer == last_value[1], "rights 0x%x and timer %u, set last were 0x%x and %u",
+	      attr.qp_access_flags, attr.min_rnr_timer, last_value[0], last_value[1]);
+	vt_destroy(&q);
+}
+
+/** vt_test_threads() - concurrent use of queue pairs */
+void vt_test_threads(void)
+{
+	no_update_lost();
+	all_at_once();
+}
