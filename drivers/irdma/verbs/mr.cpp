@@ -165,7 +165,8 @@ Status Mr::register_ring(const irdma_mr_params &params)
 /* A length of 0 stands for all of memory, addressed by bus address. */
 Result<Owner<Mr>> Mr::register_dma(Device &device, Pd &pd, u32 access)
 {
-	IRDMA_TRY(check_access(device, access));
+	/* ib_core asks for remote rights alone; the memory is the kernel's in any case. */
+	IRDMA_TRY(check_access(device, access | SHIM_ACCESS_LOCAL_WRITE));
 
 	auto mr = make<Mr>(device);
 	if (!mr)
