@@ -377,6 +377,8 @@ Status Qp::await_drained()
 	while (draining_.load()) {
 		u64 now = shim_now_ms();
 
+		if (error_pending_.load())
+			return Error::io;
 		if (now >= end || device_.dead()) {
 			shim_log_limited(device_.shim, SHIM_WARN,
 					 "QP %u: the send queue has not drained yet", number_);

@@ -23,6 +23,9 @@ void Qp::on_async_event(const AsyncEvent &event)
 		error_event_ = event;
 		error_life_ = life_.load();
 		error_pending_.store(1);
+		/* It will not drain any more. */
+		if (draining_.load())
+			drained_.complete();
 		work_.queue(device_.shim);
 		break;
 	case AeAction::sq_drained:
