@@ -365,6 +365,9 @@ Status Qp::prepare(const QpPlan &plan)
 		IRDMA_TRY(await_drained());
 	if (plan.recreate) {
 		IRDMA_TRY(destroy_command());
+		/* What the device has still completed meanwhile is not of the new QP's work. */
+		if (!user_)
+			forget_work();
 		IRDMA_TRY(create_command());
 	}
 	return {};
