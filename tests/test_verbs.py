@@ -2,6 +2,9 @@
 """Verbs objects and modify_qp of our module, for processes and for the kernel."""
 
 import json
+import random
+import re
+import time
 from pathlib import Path
 from typing import Dict, Iterator, List
 
@@ -13,6 +16,11 @@ from testing import LOGS, test
 PROGRAMS = ("images", "model", "modules", "programs")
 # What the driver tells of a change that it refuses.
 REFUSAL = r"irdma\d: .*refused "
+
+
+def test_module(kernel: str) -> Path:
+    """The consumer in the kernel, of tests/kernel."""
+    return BUILD / image.kernel(kernel).release / "tests/verbs_test.ko"
 
 
 def events(trace: Path, kind: str) -> Iterator[dict]:
@@ -30,13 +38,13 @@ def modify_table(kernel: str) -> None:
         print(guest.run("modify-table", timeout=240).output)
 
 
-# Rights as modify-table gives and takes them, and the context's bits for them:
-# the peer may READ; the peer may WRITE, or this side does READs.
-WALK = ("", "W", "WR", "R", "")
+# Rights as modify-table gives and takes them from RTS on, and the context's bits for
+# them: the peer may READ; the peer may WRITE, or this side does READs.
+WALK = ("W", "", "W", "WR", "R", "")
 
 
 def expected_bits(ord_limit: int) -> List[tuple]:
-    """(rd_ok, wr_rdresp_ok) at each step that changes a bit, beginning with the first step."""
+    """(rd_ok, wr_rdresp_ok) at RTS, and at each step that changes a bit."""
     bits = [(int("R" in rights), int("W" in rights or ord_limit > 0)) for rights in WALK]
     return [pair for i, pair in enumerate(bits) if i == 0 or pair != bits[i - 1]]
 
@@ -53,7 +61,7 @@ def rights_reach_the_device(kernel: str) -> None:
         ord_limit, qp = int(line.split()[1]), int(line.split()[-1])
         contexts = [c for c in events(trace, "qp_ctx") if c["qp"] == qp]
         seen: List[tuple] = []
-        for context in contexts[3:]:        # CREATE_QP, RTR, RTS come before
+        for context in contexts[2:]:        # after those of CREATE_QP and RTR
             pair = (context.get("rd_ok", 0), context.get("wr_rdresp_ok", 0))
             if not seen or pair != seen[-1]:
                 seen.append(pair)
@@ -125,11 +133,46 @@ def failed_commands_change_nothing(kernel: str) -> None:
     assert failed > 10
 
 
+CARD = "/machine/peripheral/card"
+# Errors of a send and of a receive, of the whole QP, and drained events that nobody waits for.
+DISTURBANCES = ("ae:code=0x50a,id={}", "ae:code=0x303,source=1,id={}", "ae:code=0x700,source=0,id={}",
+                "ae:code=0x900,source=0,id={}", "ae:code=0x109,id={},wqe=3,n=3")
+# What the driver tells of them.
+EVENT = r"irdma\d: QP \d+: event 0x"
+
+
+def disturb(guest: Guest, script: str, timeout: float) -> str:
+    """Run a script while the device reports events about queue pairs of any number."""
+    command = guest.begin(script)
+    dice = random.Random(1)
+    end = time.monotonic() + timeout
+    while not command.ended.wait(0.02) and time.monotonic() < end:
+        events_now = [dice.choice(DISTURBANCES).format(dice.randrange(2, 60)) for _ in range(20)]
+        guest.qmp("qom-set", path=CARD, property="inject", value=";".join(events_now))
+    done = command.wait(1)
+    assert done.status == 0, done.output
+    return done.output
+
+
+@test(needs=(*PROGRAMS, "test-modules"), timeout=400)
+def events_and_threads(kernel: str) -> None:
+    """Threads modify, query and destroy queue pairs while the device reports errors of them."""
+    setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)},
+                  allow=[REFUSAL, EVENT])
+    with Guest(setup) as guest:
+        print(disturb(guest, "insmod /host/verbs_test.ko only=threads events=1 && "
+                             "dmesg | grep verbs-test:", 150))
+        print(disturb(guest, "verbs-churn -e -n 300", 150))
+        told = len(re.findall(EVENT, guest.kernel_log))
+        assert told > 10, f"the driver told of {told} events"
+        guest.run("rmmod verbs_test && qp-bringup && rmmod irdma")
+
+
 @test(needs=("images", "model", "modules", "test-modules"), timeout=400)
 def kernel_consumer(kernel: str) -> None:
     """Objects, modifications and work of the kernel, alone and by many threads."""
-    module = BUILD / image.kernel(kernel).release / "tests/verbs_test.ko"
-    with Guest(Setup(kernel=kernel, files={"verbs_test.ko": module}, allow=[REFUSAL])) as guest:
+    setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)}, allow=[REFUSAL])
+    with Guest(setup) as guest:
         done = guest.run("insmod /host/verbs_test.ko; status=$?; dmesg | grep verbs-test:; "
                          "[ $status = 0 ] && rmmod verbs_test && rmmod irdma", timeout=300)
         print(done.output)

@@ -475,6 +475,44 @@ static int access_walk(void)
 	return 0;
 }
 
+/* ---- used again ---- */
+
+static int post_receive(struct subject *s)
+{
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+
+	return ibv_post_recv(s->qp, &wr, &bad);
+}
+
+/*
+ * By RESET a queue pair begins anew, from each state. One whose rings were used
+ * does not: the provider library never rewinds them, so a device that starts at
+ * their beginning again would take old requests for new ones.
+ */
+static void test_reuse(int type)
+{
+	static const int states[] = { Q_RESET, Q_INIT, Q_RTR, Q_RTS, Q_SQD, Q_ERR };
+
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		struct pair p = { .type = type, .from = Q_RESET, .to = Q_INIT };
+		struct ibv_qp_attr attr;
+		int err = 0;
+
+		if (!create_in(&p.s, type, states[i]))
+			return;
+		for (int state = Q_RESET; state <= Q_RTS && !err; state++)
+			err = go(&p.s, state);
+		row(!err && !vu_expect_check(p.s.qp, &p.s.expect, "used again"),
+		    name_of(&p, "once more", 0), err, "0", vu_state_name(states[i]));
+		err = post_receive(&p.s) ?: go(&p.s, Q_RESET);
+		row(!err, name_of(&p, "receive posted, then RESET", 0), err, "0", NULL);
+		attr = attr_to(&p, 0);
+		must_refuse(&p.s, &attr, qp_arrival_mask(Q_INIT, type), EOPNOTSUPP,
+			    name_of(&p, "with used rings", 0));
+		ibv_destroy_qp(p.s.qp);
+	}
+}
+
 /* ---- a device that refuses ---- */
 
 static int refused_by_device;
@@ -565,6 +603,7 @@ static int run(const char *mode)
 	for (int type = T_RC; type <= T_UD; type++) {
 		test_table(type);
 		test_values(type);
+		test_reuse(type);
 	}
 	test_rights();
 	return 0;

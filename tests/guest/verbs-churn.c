@@ -38,6 +38,7 @@ static struct options {
 	int threads;
 	int operations;
 	int kills;
+	bool events;
 } opt = { .seed = 1, .processes = 4, .threads = 2, .operations = 400 };
 
 /** struct worker - one thread's objects; nothing is shared but the context */
@@ -164,6 +165,19 @@ static void churn_qp(struct worker *w)
 	w->qp[i] = NULL;
 }
 
+/* With events a queue pair may be in ERR without having been put there. */
+static bool went_to_error(struct worker *w, uint32_t i)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (!opt.events || ibv_query_qp(w->qp[i], &attr, IBV_QP_STATE, &init) ||
+	    attr.qp_state != IBV_QPS_ERR)
+		return false;
+	w->state[i] = IBV_QPS_ERR;
+	return true;
+}
+
 /* One step further, or to ERR. A queue pair in ERR stays there. */
 static void churn_state(struct worker *w)
 {
@@ -181,6 +195,8 @@ static void churn_state(struct worker *w)
 		return;
 	}
 	err = ibv_modify_qp(w->qp[i], &step.attr, step.mask);
+	if (err && went_to_error(w, i))
+		return;
 	judge(w, "ibv_modify_qp", err, 0);
 	if (!err)
 		w->state[i] = step.attr.qp_state;
@@ -197,7 +213,7 @@ static void churn_query(struct worker *w)
 		return;
 	err = ibv_query_qp(w->qp[i], &attr, IBV_QP_STATE, &init);
 	judge(w, "ibv_query_qp", err, 0);
-	if (!err && attr.qp_state != w->state[i]) {
+	if (!err && attr.qp_state != w->state[i] && !went_to_error(w, i)) {
 		printf("QP %u is in %s, was put in %s\n", w->qp[i]->qp_num,
 		       vu_state_name((int)attr.qp_state),
 		       vu_state_name((int)w->state[i]));
@@ -264,15 +280,28 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* Takes asynchronous events until the process ends. */
+static void *take_events(void *arg)
+{
+	const struct vu_device *dev = arg;
+	struct ibv_async_event event;
+
+	while (!ibv_get_async_event(dev->ctx, &event))
+		ibv_ack_async_event(&event);
+	return NULL;
+}
+
 /* A child: its own context, some threads on it. */
 static int child(uint64_t seed)
 {
 	struct worker *workers = calloc((size_t)opt.threads, sizeof(*workers));
-	pthread_t threads[MAX_THREADS];
+	pthread_t threads[MAX_THREADS], reader;
 	struct vu_device dev;
 	int errors = 0;
 
 	if (!workers || vu_open(&dev, opt.device, -1, opt.peer))
+		return 1;
+	if (opt.events && pthread_create(&reader, NULL, take_events, &dev))
 		return 1;
 	for (int i = 0; i < opt.threads; i++) {
 		workers[i].dev = &dev;
@@ -392,12 +421,13 @@ static int parse(int argc, char **argv)
 		{ "threads", required_argument, NULL, 'T' },
 		{ "count", required_argument, NULL, 'n' },
 		{ "kill", required_argument, NULL, 'k' },
+		{ "events", no_argument, NULL, 'e' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "d:p:s:P:T:n:k:h", longs,
+	while ((c = getopt_long(argc, argv, "d:p:s:P:T:n:k:eh", longs,
 				NULL)) >= 0) {
 		switch (c) {
 		case 'd':
@@ -420,6 +450,9 @@ static int parse(int argc, char **argv)
 			break;
 		case 'k':
 			opt.kills = atoi(optarg);
+			break;
+		case 'e':
+			opt.events = true;
 			break;
 		default:
 			return -1;

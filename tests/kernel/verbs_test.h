@@ -49,6 +49,7 @@ struct vt_qp {
 };
 
 /* main.c */
+extern bool vt_events;
 extern struct vt_device vt;
 extern atomic_t vt_passed, vt_failed;
 
