@@ -68,7 +68,7 @@ constexpr Command commands[] = {
 	{0x02a2, "remove-switch-rules", on<&Device::vswitch, &Switch::remove_rules>},
 	{0x02a4, "clear-pf-config", accept},
 
-	{0x0303, "set-pfc-mode", accept},
+	{0x0303, "set-pfc-mode", on<&Device::dcb, &Dcb::set_pfc_mode>},
 
 	{0x0400, "get-default-topology", on<&Device::scheduler, &Scheduler::get_default_topology>},
 	{0x0401, "add-sched-elems", on<&Device::scheduler, &Scheduler::add>},
@@ -77,7 +77,7 @@ constexpr Command commands[] = {
 	{0x0408, "move-sched-elems", on<&Device::scheduler, &Scheduler::move>},
 	{0x0409, "suspend-sched-elems", on<&Device::scheduler, &Scheduler::suspend>},
 	{0x040a, "resume-sched-elems", on<&Device::scheduler, &Scheduler::resume>},
-	{0x040e, "query-port-ets", on<&Device::scheduler, &Scheduler::query_port_ets>},
+	{0x040e, "query-port-ets", on<&Device::dcb, &Dcb::query_port_ets>},
 	{0x040f, "delete-sched-elems", on<&Device::scheduler, &Scheduler::remove>},
 	{0x0410, "add-rl-profiles", on<&Device::scheduler, &Scheduler::add_rate_profiles>},
 	{0x0412, "query-sched-resources", on<&Device::scheduler, &Scheduler::query_resources>},
@@ -98,7 +98,7 @@ constexpr Command commands[] = {
 	{0x0a00, "lldp-get-mib", refuse},
 	{0x0a01, "lldp-set-mib-change", accept},
 	{0x0a05, "lldp-stop", accept},
-	{0x0a08, "lldp-set-local-mib", accept},
+	{0x0a08, "lldp-set-local-mib", on<&Device::dcb, &Dcb::set_local_mib>},
 
 	{0x0b02, "set-rss-key", accept},
 	{0x0b03, "set-rss-lut", accept},

@@ -17,8 +17,8 @@ constexpr uint32_t dcbx_disabled = 7;
 
 Device::Device(e810_host *h)
 	: host(h), memory(h), interrupts(*this), reset_block(*this), adminq(*this), nvm(*this),
-	  ddp(*this), resources(*this), vsis(*this), vswitch(*this), scheduler(*this), port(*this),
-	  wire(*this), lan_tx(*this), lan_rx(*this), rdma(*this),
+	  ddp(*this), resources(*this), vsis(*this), vswitch(*this), scheduler(*this), dcb(*this),
+	  port(*this), wire(*this), lan_tx(*this), lan_rx(*this), rdma(*this),
 	  receive_flush_(e810_bh_new(callback<&Device::flush_receive>, this))
 {
 	registers.constant(regs::PF_FUNC_RID, 0);
@@ -56,6 +56,7 @@ void Device::reset(ResetKind kind)
 	lan_tx.reset(kind);
 	lan_rx.reset(kind);
 	wire.reset(kind);
+	dcb.reset(kind);
 	scheduler.reset(kind);
 	vswitch.reset(kind);
 	vsis.reset(kind);

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "adminq.h"
+#include "dcb.h"
 #include "ddp.h"
 #include "deferred.h"
 #include "firmware_log.h"
@@ -103,6 +104,7 @@ public:
 	Vsis vsis;
 	Switch vswitch;
 	Scheduler scheduler;
+	Dcb dcb;
 	Port port;
 	Wire wire;
 	LanTx lan_tx;

@@ -53,6 +53,7 @@ constexpr uint32_t GLNVM_FLA = 0x0b6108;
 
 /* Sizes and settings that the function reports */
 constexpr uint32_t PRTDCB_GENS = 0x083020;
+constexpr uint32_t PRTDCB_TUP2TC = 0x1d26c0;
 constexpr uint32_t GLQF_FD_SIZE = 0x460010;
 constexpr uint32_t GLPCI_CNF2 = 0x0be004;
 

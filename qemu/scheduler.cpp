@@ -59,6 +59,7 @@ void Scheduler::build_default()
 		nodes_[i + 1] = node;
 	}
 	next_teid_ = layers + 1;
+	class_nodes_ = {tc_teid};
 }
 
 void Scheduler::reset(ResetKind)
@@ -82,6 +83,19 @@ std::optional<uint32_t> Scheduler::rdma_qset(uint16_t handle) const
 	if (it == leaves_.end())
 		return std::nullopt;
 	return it->second;
+}
+
+/* A class that is no longer used keeps its node: the driver suspends what it has below. */
+void Scheduler::add_class(unsigned int tc)
+{
+	if (class_nodes_[tc])
+		return;
+
+	Node node{root_teid, 0, nodes_[tc_teid].element};
+
+	class_nodes_[tc] = next_teid_++;
+	nodes_[class_nodes_[tc]] = node;
+	nodes_[root_teid].children++;
 }
 
 /* Is @teid the node @ancestor or below it? */
@@ -219,20 +233,6 @@ AqError Scheduler::query_resources(AqCommand &cmd)
 	return AqError::ok;
 }
 
-AqError Scheduler::query_port_ets(AqCommand &cmd)
-{
-	constexpr size_t answer_size = 64, tc_share = 8, tc_nodes = 32;
-
-	if (cmd.buffer.size() < answer_size)
-		return AqError::einval;
-	cmd.buffer.fill(0);
-	cmd.buffer.put8(0, 1); /* TC 0 is valid, with all of the bandwidth */
-	cmd.buffer.put8(tc_share, 100);
-	for (size_t tc = 0; tc < 8; tc++)
-		cmd.buffer.put32(tc_nodes + 4 * tc, tc ? no_teid : tc_teid);
-	return AqError::ok;
-}
-
 AqError Scheduler::get(AqCommand &cmd)
 {
 	uint16_t count = cmd.params.u16(0);
@@ -346,8 +346,10 @@ AqError Scheduler::remove_group(Bytes group, size_t &used)
 		Node *node = find(teid);
 		bool queue = std::ranges::any_of(leaves_,
 						 [&](auto &leaf) { return leaf.second == teid; });
+		bool own = teid == root_teid ||
+			   std::ranges::find(class_nodes_, teid) != class_nodes_.end();
 
-		if (!node || node->parent != parent || node->children || queue) {
+		if (!node || node->parent != parent || node->children || queue || own) {
 			dev_.guest_error("scheduler cannot delete node %#x below %#x", teid,
 					 parent);
 			return AqError::einval;

@@ -2,7 +2,7 @@
 /*
  * The transmit scheduler: a tree of nodes, with transmit queues and RDMA queue sets as leaves.
  *
- *	root - TC - ... - VSI - ... - queue groups - LAN queue or RDMA queue set
+ *	root - traffic class - ... - VSI - ... - queue groups - LAN queue or RDMA queue set
  *
  * The driver builds the tree by AdminQ commands and firmware keeps it: each node has an element id (TEID)
  * and 16 bytes of settings. The model keeps the tree and checks each change against it, but sends frames
@@ -28,9 +28,13 @@ public:
 	/** TEID of an RDMA queue set by the handle that the protocol engine gave it, if it is in the tree. */
 	std::optional<uint32_t> rdma_qset(uint16_t handle) const;
 
+	/** Adds the node of traffic class @p tc (1 to 7), if it is not there. Until reset it stays. */
+	void add_class(unsigned int tc);
+	/** TEID of the node of a traffic class that is there. */
+	uint32_t class_node(unsigned int tc) const { return class_nodes_[tc]; }
+
 	AqError get_default_topology(AqCommand &cmd);
 	AqError query_resources(AqCommand &cmd);
-	AqError query_port_ets(AqCommand &cmd);
 	AqError get(AqCommand &cmd);
 	AqError add(AqCommand &cmd);
 	AqError configure(AqCommand &cmd);
@@ -82,6 +86,7 @@ private:
 	Device &dev_;
 	std::map<uint32_t, Node> nodes_;
 	std::map<Leaf, uint32_t> leaves_;
+	std::array<uint32_t, 8> class_nodes_{}; /* 0: none */
 	uint32_t next_teid_ = 0;
 	std::set<uint16_t> rate_profiles_;
 };

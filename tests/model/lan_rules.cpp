@@ -285,6 +285,90 @@ void scheduler()
 	CHECK(driver.add_tx_queue(8, 1) == ok); /* what failed has left nothing */
 }
 
+/* The TLV that gives a mode's traffic classes: @count of them (DSCP mode), @priorities as nibbles. */
+Admin local_mib(uint32_t oui_subtype, uint8_t count, std::array<uint8_t, 4> priorities)
+{
+	Admin admin;
+
+	admin.params[2] = 27;
+	admin.data.resize(27);
+	put_be16(admin.data, 0, 127 << 9 | 25);
+	put_be16(admin.data, 2, static_cast<uint16_t>(oui_subtype >> 16));
+	put_be16(admin.data, 4, static_cast<uint16_t>(oui_subtype));
+	admin.data[6] = count;
+	std::ranges::copy(priorities, admin.data.begin() + 7);
+	admin.data[11] = 30;
+	admin.data[12] = 70;
+	return admin;
+}
+
+Admin port_ets(LanDriver &driver)
+{
+	Admin admin;
+
+	admin.data.resize(64);
+	driver.run(0x40e, admin);
+	return admin;
+}
+
+uint32_t class_node(const Admin &ets, unsigned int tc)
+{
+	uint32_t teid;
+
+	std::memcpy(&teid, ets.data.data() + 32 + 4 * tc, sizeof(teid));
+	return teid;
+}
+
+void traffic_classes()
+{
+	constexpr uint32_t ets_tlv = 0x0080c209, dscp_tlv = 0xffffff43, none = 0xffffffff;
+	LanDriver driver;
+	Admin mode, ets = port_ets(driver);
+	uint32_t below;
+
+	CHECK(ets.data[0] == 1 && ets.data[8] == 100 && class_node(ets, 0) == 2);
+	CHECK(class_node(ets, 1) == none);
+
+	/* Priority 3 in class 1. */
+	CHECK(driver.result(0xa08, local_mib(ets_tlv, 0, {0, 1, 0, 0})) == ok);
+	CHECK(driver.read(regs::PRTDCB_TUP2TC) == 1 << 9);
+	ets = port_ets(driver);
+	uint32_t first = class_node(ets, 1);
+	CHECK(ets.data[0] == 3 && ets.data[8] == 30 && ets.data[9] == 70);
+	CHECK(first != none && class_node(ets, 2) == none);
+	CHECK(add_nodes(driver, first, 1, &below) == ok);
+	CHECK(driver.add_tx_queue(below) == ok);
+	CHECK(delete_node(driver, 1, first) == einval);
+
+	/* A class that is gone and comes back is the same node. */
+	CHECK(driver.result(0xa08, local_mib(ets_tlv, 0, {})) == ok);
+	CHECK(port_ets(driver).data[0] == 1 && driver.read(regs::PRTDCB_TUP2TC) == 0);
+	CHECK(driver.result(0xa08, local_mib(ets_tlv, 0, {0, 1, 0, 0x20})) == ok);
+	ets = port_ets(driver);
+	CHECK(class_node(ets, 1) == first && class_node(ets, 2) != none);
+	CHECK(delete_node(driver, 1, class_node(ets, 2)) == einval); /* it is firmware's */
+
+	/* In DSCP mode priorities are classes, as many as the driver says. */
+	mode.params[0] = 3;
+	CHECK(driver.result(0x303, mode) == einval);
+	mode.params[0] = 2;
+	CHECK(driver.result(0x303, mode) == ok);
+	CHECK(driver.result(0xa08, local_mib(dscp_tlv, 4, {})) == ok);
+	CHECK(port_ets(driver).data[0] == 0xf && driver.read(regs::PRTDCB_TUP2TC) == 03210);
+	CHECK(driver.result(0xa08, local_mib(dscp_tlv, 0, {})) == ok);
+	CHECK(port_ets(driver).data[0] == 0xff && driver.read(regs::PRTDCB_TUP2TC) == 076543210);
+
+	/* Cut off, or nonsense: as if it were not there. */
+	Admin cut = local_mib(dscp_tlv, 4, {});
+	cut.params[2] = 26;
+	CHECK(driver.result(0xa08, cut) == ok);
+	CHECK(port_ets(driver).data[0] == 1);
+
+	driver.write(regs::PFGEN_CTRL, 1);
+	driver.open_admin();
+	CHECK(port_ets(driver).data[0] == 1 && class_node(port_ets(driver), 1) == none);
+}
+
 void resources()
 {
 	LanDriver driver;
@@ -516,6 +600,7 @@ int main()
 	resets();
 	package();
 	scheduler();
+	traffic_classes();
 	resources();
 	flash();
 	transmit();
