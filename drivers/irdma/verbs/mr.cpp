@@ -148,7 +148,11 @@ Status Mr::register_ring(const irdma_mr_params &params)
 	if (needed > div_round_up(params.length, hw::page_size))
 		return refuse(device_, "ring of more pages than the memory has, pages", needed);
 
-	UserRange range = {params.start, params.length, params.start, params.access, -1};
+	/*
+	 * The device writes to rings and shadow areas whatever rights were asked for, so the process
+	 * must be allowed to write to them. Else it could have read-only memory written: a file's.
+	 */
+	UserRange range = {params.start, params.length, params.start, SHIM_ACCESS_LOCAL_WRITE, -1};
 	auto memory = UserMemory::pin(device_, range, hw::page_size);
 	IRDMA_TRY(memory);
 	ring_.kind = qp ? RingKind::qp : RingKind::cq;
