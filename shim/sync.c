@@ -34,6 +34,7 @@ static const char *const lock_names[SHIM_LOCK_CLASSES] = {
 	[SHIM_LOCK_UCONTEXT] = "irdma_ucontext",
 	[SHIM_LOCK_ARP] = "irdma_arp",
 	[SHIM_MUTEX_QP] = "irdma_qp",
+	[SHIM_MUTEX_CQ] = "irdma_cq_resize",
 	[SHIM_MUTEX_QOS] = "irdma_qos",
 	[SHIM_MUTEX_QOS_GATE] = "irdma_qos_gate",
 	[SHIM_MUTEX_PBLE] = "irdma_pble",

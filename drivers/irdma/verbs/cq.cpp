@@ -184,10 +184,12 @@ void Cq::bury()
 
 /*
  * The process goes on reading its old ring, which its MR keeps pinned; the
- * device is done with it when the command has ended.
+ * device is done with it when the command has ended. ib_core lets several
+ * threads of a process resize one CQ at the same time.
  */
 Status Cq::resize(u32 size, Ucontext &uctx, u64 user_buffer)
 {
+	MutexGuard guard(resizing_);
 	auto ring = registered_ring(device_, uctx, user_buffer, "new ring");
 
 	IRDMA_TRY(ring);

@@ -119,6 +119,7 @@ private:
 
 	/* Of a process: its share in ring and shadow area. */
 	UserMemoryRef user_ring_, user_shadow_;
+	Mutex resizing_{SHIM_MUTEX_CQ};
 
 	/* Of the kernel. */
 	DmaBuffer ring_, shadow_;
