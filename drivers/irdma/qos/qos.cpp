@@ -53,6 +53,7 @@ struct Qos::State {
 	Status add_leaf(u8 tc);
 	Status enable_leaf(u8 tc, const Node &node);
 	void remove_leaf(u8 tc);
+	void await_nobody_inside();
 
 	/** The leaf of a traffic class. */
 	struct Leaf {
@@ -361,6 +362,14 @@ void Qos::on_suspended()
 		n = left.load();
 }
 
+/* The gate is held, so those who are inside leave and no others come. */
+void Qos::State::await_nobody_inside()
+{
+	for (awaited.exchange(1); inside.load(); awaited.exchange(1))
+		all_out.wait();
+	awaited.exchange(0);
+}
+
 void Qos::before_tc_change()
 {
 	State &s = *state_;
@@ -368,10 +377,7 @@ void Qos::before_tc_change()
 
 	if (s.changing.exchange(1))
 		return;
-	for (s.awaited.exchange(1); s.inside.load(); s.awaited.exchange(1))
-		s.all_out.wait();
-	s.awaited.exchange(0);
-
+	s.await_nobody_inside();
 	for (List<Qp> &list : s.qps)
 		for (Qp &qp : list) {
 			s.suspending.add(1);
@@ -396,6 +402,7 @@ void Qos::after_tc_change()
 
 	if (!s.changing.load())
 		return;
+	s.await_nobody_inside(); /* who found the change too long is at work on a QP */
 	{
 		MutexGuard guard(s.mutex);
 
