@@ -19,11 +19,12 @@ public:
 		auto id = Id::alloc(device.stag_ids);
 		Stag stag;
 		u32 random = shim_random();
+		/* Up to 24 bits of the index number MRs; then none above them is left. */
+		u32 number_mask = static_cast<u32>((1ULL << device.stag_index_bits) - 1) << 8;
 
 		IRDMA_TRY(id);
 		stag.id_ = id.take();
-		stag.value_ = (random & ~((1u << (8 + device.stag_index_bits)) - 1)) |
-			      stag.id_.value() << 8 | (random & 0xff);
+		stag.value_ = (random & ~number_mask) | stag.id_.value() << 8;
 		return move(stag);
 	}
 
