@@ -57,13 +57,14 @@ int shim_link_init(struct shim_device *dev, struct auxiliary_device *adev, struc
 	dev->regs = ICE_GET(void __iomem *, hw, ICE_HW_HW_ADDR);
 	dev->pf_id = ICE_GET(u8, hw, ICE_HW_PF_ID);
 	dev->vectors = ICE_GET(u16, pf, ICE_PF_NUM_RDMA_MSIX);
-	if (!vsi || !entries || !dev->vectors || !dev->regs) {
+	dev->netdev = vsi ? ICE_GET(struct net_device *, vsi, ICE_VSI_NETDEV) : NULL;
+	if (!dev->netdev || !entries || !dev->vectors || !dev->regs) {
 		dev_err(&adev->dev, "ice lends no %s\n",
-			!vsi ? "VSI" : !dev->regs ? "registers" : "interrupt vectors");
+			!vsi ? "VSI" : !dev->netdev ? "netdev" :
+			!dev->regs ? "registers" : "interrupt vectors");
 		return -ENODEV;
 	}
 	dev->msix = entries + ICE_GET(u16, pf, ICE_PF_RDMA_BASE_VECTOR);
-	dev->netdev = ICE_GET(struct net_device *, vsi, ICE_VSI_NETDEV);
 	dev->vsi = ICE_GET(u16, vsi, ICE_VSI_VSI_NUM);
 	return 0;
 }
