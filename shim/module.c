@@ -45,8 +45,11 @@ static void take_down(struct shim_device *dev)
 
 	dev->registered = false;
 	shim_notify_stop(dev); /* first: no event may reach ib_core once the ib_device is gone */
-	if (registered)
+	if (registered) {
 		shim_ib_unregister(dev);
+		/* Not before: consumers that are told to go still talk to their peers. */
+		shim_vsi_filter(dev, false);
+	}
 	irdma_device_stop(dev->irdma);
 }
 
@@ -93,7 +96,6 @@ static void remove(struct auxiliary_device *adev)
 	struct shim_device *dev = auxiliary_get_drvdata(adev);
 
 	irdma_device_removing(dev->irdma);
-	shim_vsi_filter(dev, false);
 	take_down(dev);
 	release(dev);
 }
