@@ -229,7 +229,8 @@ void Device::report_death()
 
 void Device::on_registered()
 {
-	registered_.store(true);
+	/* Either we see that it is dead, or declare_dead() sees that it is registered. */
+	registered_.exchange(true);
 	if (dead())
 		report_death();
 }
