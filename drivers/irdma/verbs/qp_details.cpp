@@ -55,7 +55,8 @@ Status Qp::upload(hw::QpContext &to)
 		.type = hw_type(),
 	});
 	if (!uploaded.ok()) {
-		device_.graveyard.bury(buffer.take());
+		if (device_.dead())
+			device_.graveyard.bury(buffer.take());
 		return uploaded.status();
 	}
 	to = *buffer.value().as<hw::QpContext>();
