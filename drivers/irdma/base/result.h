@@ -48,6 +48,7 @@ public:
 
 	/** 0 or a negative errno. */
 	constexpr int code() const { return code_; }
+	constexpr bool is(Error e) const { return code_ == -static_cast<int>(e); }
 
 private:
 	int code_ = 0;

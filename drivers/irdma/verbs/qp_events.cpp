@@ -123,7 +123,8 @@ bool Qp::enter_error(const AsyncEvent &event, u32 life)
 	plan.modify = hw_state_ != hw::QpState::error;
 	context().set(hw::qpc::err_rq_idx_valid, of_rq);
 	context().set(hw::qpc::err_rq_idx, of_rq ? event.wqe_index : 0);
-	if (!run_command(plan).ok())
+	Status stopped = run_command(plan);
+	if (!stopped.ok() && !stopped.is(Error::busy)) /* busy: it was there already */
 		shim_log_limited(device_.shim, SHIM_WARN,
 				 "QP %u: the device does not take it to error", number_);
 	adopt(plan);
