@@ -346,13 +346,7 @@ struct irdma_qp_change {
 	bool flush_rq;
 	struct irdma_ucontext *uctx; /* NULL: kernel */
 };
-struct irdma_qp_change_result {
-	bool push_valid;
-	u32 push_page; /* index in the push area */
-	u32 push_offset;
-};
-int irdma_qp_modify(struct irdma_qp *qp, const struct irdma_qp_change *change,
-		    struct irdma_qp_change_result *result);
+int irdma_qp_modify(struct irdma_qp *qp, const struct irdma_qp_change *change);
 
 /* What query_qp reports: as last set by create and modify. */
 struct irdma_qp_state {

@@ -3,8 +3,8 @@
  * Verbs: processes that open the device, what they may map of it, and
  * protection domains.
  *
- * A process can map one page of the device: its doorbells, which it rings for
- * its own queues. The page is handed out as an entry of ib_core's, and so is
+ * A process can map one page of the device, the doorbells, by which it rings for
+ * its queues, and nothing else. The page is handed out as an entry of ib_core's, and so is
  * taken away when the device goes while the process lives.
  */
 #include <linux/mm.h>

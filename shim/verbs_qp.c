@@ -209,9 +209,8 @@ static int copy_modify_req(struct ib_udata *udata, struct irdma_qp_change *chang
  */
 int shim_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
-	/* Push pages are not mapped into processes, so there is nothing to answer. */
+	/* No QP has a push page (see Documentation/driver.rst): there is nothing to answer. */
 	struct irdma_modify_qp_resp resp = {};
-	struct irdma_qp_change_result result = {};
 	struct irdma_qp_change change = {};
 	int err = 0;
 
@@ -225,7 +224,7 @@ int shim_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct i
 	if (!err)
 		err = fill_change(ib, attr, mask, &change);
 	if (!err)
-		err = irdma_qp_modify(qp_of(ib), &change, &result);
+		err = irdma_qp_modify(qp_of(ib), &change);
 	if (!err && udata && udata->outlen)
 		err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	return err;

@@ -104,6 +104,15 @@ def objects(kernel: str) -> None:
         guest.run(LET_GO)
 
 
+@test(needs=NEEDS, timeout=120, kernels=("6.12",))
+def mappings(kernel: str) -> None:
+    """A process can map its doorbell page and nothing else of the card."""
+    with Guest(Setup(kernel=kernel)) as guest:
+        output = guest.run("uverbs-raw -n 0 -m 2048").output
+        print(output)
+        assert "mmap: 1 offsets can be mapped" in output
+
+
 PORT = "ibv_devinfo -v | grep -E 'state:|phys_state:|active_width|active_speed|port_lid|active_mtu'"
 
 

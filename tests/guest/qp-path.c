@@ -76,9 +76,13 @@ static int choose_path(struct ibv_ah_attr *av)
 	union ibv_gid from;
 	int index = rig.dev.gid_index;
 
-	if (opt.from && (gid_from(opt.from, &from) ||
-			 (index = find_gid(&from)) < 0))
-		return -1;
+	if (opt.from) {
+		if (gid_from(opt.from, &from))
+			return -1;
+		index = find_gid(&from);
+		if (index < 0)
+			return -1;
+	}
 	*av = (struct ibv_ah_attr){
 		.is_global = 1, .port_num = 1,
 		.grh = { .sgid_index = (uint8_t)index, .hop_limit = 255,

@@ -542,17 +542,18 @@ static void random_headers(unsigned long n)
 	}
 }
 
-static void try_mmap(uint64_t page, size_t pages, int prot, int flags)
+static bool try_mmap(uint64_t page, size_t pages, int prot, int flags)
 {
 	void *p = mmap(NULL, pages * PAGE, prot, flags, fd,
 		       (off_t)(page * PAGE));
 
 	count(p == MAP_FAILED ? errno : 0);
 	if (p == MAP_FAILED)
-		return;
+		return false;
 	if (prot & PROT_READ)
 		(void)*(volatile uint32_t *)p;
 	munmap(p, pages * PAGE);
+	return true;
 }
 
 static void sweep_mmap(uint64_t last)
@@ -562,19 +563,24 @@ static void sweep_mmap(uint64_t last)
 		PROT_READ | PROT_EXEC, PROT_NONE,
 	};
 	static const size_t pages[] = { 1, 2, 16 };
+	int mapped = 0;
 
 	set_up();
 	for (uint64_t i = 0; i <= last + 64; i++) {
 		uint64_t page = i <= last ? i : 1ULL << (i - last) % 51;
+		bool any = false;
 
 		for (size_t p = 0; p < ARRAY_SIZE(prots); p++)
 			for (size_t n = 0; n < ARRAY_SIZE(pages); n++) {
-				try_mmap(page, pages[n], prots[p], MAP_SHARED);
+				any |= try_mmap(page, pages[n], prots[p],
+						MAP_SHARED);
 				if (i < 16)
-					try_mmap(page, pages[n], prots[p],
-						 MAP_PRIVATE);
+					any |= try_mmap(page, pages[n],
+							prots[p], MAP_PRIVATE);
 			}
+		mapped += any;
 	}
+	printf("mmap: %d offsets can be mapped\n", mapped);
 }
 
 /* ---- */

@@ -285,21 +285,6 @@ struct ManageArp {
 	}
 };
 
-/** MANAGE_PUSH_PAGE. The number of a new page is the return value. */
-struct ManagePushPage {
-	static constexpr CqpOp op = CqpOp::manage_push_page;
-	bool free;
-	u32 page;      /**< of free */
-	u32 qs_handle; /**< queue set of the QP */
-
-	void encode(CqpWqe &w) const
-	{
-		w.set(hw::cqp_push::free, free);
-		w.set(hw::cqp_push::page, page);
-		w.set(hw::cqp_push::qs_handle, qs_handle);
-	}
-};
-
 /** QUERY_RDMA_FEATURES. */
 struct QueryFeatures {
 	static constexpr CqpOp op = CqpOp::query_rdma_features;

@@ -632,10 +632,8 @@ void irdma_qp_destroy(irdma_qp *qp)
 	owner->destroy();
 }
 
-int irdma_qp_modify(irdma_qp *qp, const irdma_qp_change *change, irdma_qp_change_result *result)
+int irdma_qp_modify(irdma_qp *qp, const irdma_qp_change *change)
 {
-	/* No QP is given a push page, as with the stock driver's defaults. */
-	*result = {};
 	return irdma::from_c(qp)->modify(*change).code();
 }
 
