@@ -167,15 +167,18 @@ Status EventQueues::Vector::request(const char *use, int number, u32 cpu)
 	return status;
 }
 
-/** No more interrupts, no more work; what runs has ended when it returns. */
+/**
+ * No more interrupts, no more work; what runs has ended when it returns. The vector's causes are
+ * disabled before. The vector itself is last: a handler that still runs would enable it again.
+ */
 void EventQueues::Vector::free()
 {
 	if (!requested)
 		return;
 	stopping.store(true);
-	queues.device_.write(reg::glint_dyn_ctl(hw_index), 0);
 	shim_irq_free(queues.device_.shim, index);
 	work.cancel();
+	queues.device_.write(reg::glint_dyn_ctl(hw_index), 0);
 	requested = false;
 }
 
