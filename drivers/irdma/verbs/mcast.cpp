@@ -40,7 +40,7 @@ struct McastGroups::Group {
 		return true;
 	}
 
-	/* Valid ones first, as the device expects them. */
+	/* Valid ones first, as the device expects them; RoCE members leave the port 0. */
 	void write_words()
 	{
 		hw::Le64 *word = words.as<hw::Le64>();
@@ -49,8 +49,7 @@ struct McastGroups::Group {
 		for (u32 qp : members)
 			if (qp)
 				word[n++].set(hw::cqp_mcast::member_qp.put(qp) |
-					      hw::cqp_mcast::member_valid.put(1) |
-					      hw::cqp_mcast::member_port.put(hw::roce_udp_port));
+					      hw::cqp_mcast::member_valid.put(1));
 		while (n < capacity)
 			word[n++].set(0);
 	}
