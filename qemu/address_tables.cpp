@@ -80,6 +80,12 @@ CqpResult AddressTables::set_mcast(const hw::CqpWqe &wqe, bool create)
 		return CqpResult::fail(hw::cqp_error::invalid_state);
 	if (!rdma_.dev.memory.read64(wqe.get(hw::cqp_mcast::members_addr), group.members))
 		return CqpResult::fail(refusal::memory_fault);
+	for (uint64_t member : group.members)
+		if (hw::cqp_mcast::member_valid.take(member))
+			rdma_.dev.trace.event("member")
+				.u64("group", index)
+				.u64("qp", hw::cqp_mcast::member_qp.take(member))
+				.u64("port", hw::cqp_mcast::member_port.take(member));
 	groups_[index] = group;
 	return CqpResult::ok();
 }

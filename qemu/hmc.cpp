@@ -105,12 +105,14 @@ CqpResult Hmc::commit_fpm(const hw::CqpWqe &wqe)
 
 	if (!buffer)
 		return CqpResult::fail(refusal::memory_fault);
+	TraceEvent line = rdma_.dev.trace.event("fpm");
 	for (unsigned kind = 0; kind < hw::hmc_objects; kind++) {
 		const hw::HmcObjectInfo &info = hw::hmc_object_info[kind];
 		hw::Le64 &word = buffer->qw[info.commit_word];
 		bool fixed = info.size == hw::HmcObjectInfo::not_queried;
 		uint64_t count = fixed ? 1 : hw::fpm_count.take(word.get());
 
+		line.u64(info.name, count);
 		if (count > offers[kind].count)
 			return CqpResult::fail(refusal::bad_parameter);
 		objects[kind] = {static_cast<uint32_t>(count), object_bytes(kind), base};
@@ -159,6 +161,10 @@ bool Hmc::update_segment(uint64_t command, uint64_t data)
 	using namespace hw::cqp_sds;
 	uint64_t index = sd_index.take(command);
 
+	rdma_.dev.trace.event("sd")
+		.u64("index", index)
+		.flag("valid", sd_valid.take(data))
+		.flag("direct", sd_direct.take(data));
 	if (index >= max_segments || !sd_write.take(command))
 		return false;
 	if (sd_valid.take(data) && sd_bp_count.take(data) != hw::pages_per_sd)

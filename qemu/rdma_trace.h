@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "irdma/hw/field.h"
@@ -16,7 +17,7 @@ namespace hw = irdma::hw;
 /**
  * Adds all fields of @p words that are not zero: in hexadecimal if wider than 32 bits (addresses,
  * contexts), else as numbers. Opcode and valid bit are left out: the event names the one, and the
- * other only tells the lap.
+ * other only tells the lap. Bits that belong to no field, should any be set, come as "word N".
  */
 template <unsigned Count>
 TraceEvent &decode(TraceEvent &event, const hw::Layout &layout, const hw::Words<Count> &words)
@@ -34,6 +35,15 @@ TraceEvent &decode(TraceEvent &event, const hw::Layout &layout, const hw::Words<
 			event.hex(field.name, value);
 		else
 			event.u64(field.name, value);
+	}
+	for (unsigned i = 0; i < Count; i++) {
+		uint64_t unknown = words.qw[i].get();
+
+		for (unsigned f = 0; f < layout.count; f++)
+			if (layout.fields[f].word == i)
+				unknown &= ~layout.fields[f].mask();
+		if (unknown)
+			event.hex(("word " + std::to_string(i)).c_str(), unknown);
 	}
 	return event;
 }
