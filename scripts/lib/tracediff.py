@@ -24,7 +24,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from common import Trouble
 from tracenames import CCQ, Line, Reader, is_background
-from tracerun import PHASES, PROGRAMS, Phase
+from tracerun import PHASES, USER_PHASES, Phase
 
 
 @dataclasses.dataclass
@@ -122,7 +122,7 @@ def compare(stock: Sequence[Phase], ours: Sequence[Phase]) -> List[Difference]:
     readers = Reader(), Reader()
     found: List[Difference] = []
     for name, *pair in zip(PHASES, stock, ours):
-        user = name in PROGRAMS
+        user = name in USER_PHASES
         a, b = (reader.lines(name, phase.events, user) for reader, phase in zip(readers, pair))
         found += _compare(name, _sequence(name, a), _sequence(name, b), False)
         lives = _lives(a), _lives(b)
@@ -216,41 +216,3 @@ def _pattern(rule: str, line: str) -> Pattern:
     # Brackets are no sets here.
     text = match[4].replace("[", "[[]")
     return Pattern(rule, line, match[3].split(","), text, match[1], bool(match[2]))
-
-
-# ---- figures ----
-
-# Kinds of events, for what can be counted of a phase.
-COUNTED = {
-    "commands": lambda e: e["ev"] == "cqp",
-    "doorbells": lambda e: e["ev"] == "doorbell" or e.get("name") == "cqpdb",
-    "interrupts": lambda e: e["ev"] == "irq" and e["enabled"],
-    "completions": lambda e: e["ev"] in ("ccqe", "cqe", "aeqe"),
-    "rung by users": lambda e: e["ev"] == "doorbell" and e["from"] == "user",
-}
-SHOWN = ("commands", "doorbells", "interrupts")
-
-
-def figures(phase: Phase) -> Dict[str, int]:
-    """How many of each a phase took."""
-    return {name: sum(map(counts, phase.events)) for name, counts in COUNTED.items()}
-
-
-def too_many(stock: Sequence[Phase], ours: Sequence[Phase]) -> Iterator[str]:
-    """What our driver took more of than stock, all phases together.
-
-    After a command stock looks for its end once before it waits. The model ends
-    commands at once, so that this often saves stock an interrupt, and the two
-    doorbells that follow it, as it cannot on hardware. So they are compared with
-    what stock takes where each completion interrupts.
-    """
-    a, b = ({name: sum(figures(phase)[name] for phase in run) for name in COUNTED}
-            for run in (stock, ours))
-    allowed = {
-        "commands": a["commands"],
-        "doorbells": a["commands"] + 2 * a["completions"] + a["rung by users"],
-        "interrupts": a["completions"],
-    }
-    for name, limit in allowed.items():
-        if b[name] > limit:
-            yield f"{name}: {b[name]}, and with stock no more than {limit}"

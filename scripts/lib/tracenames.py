@@ -142,6 +142,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.names = Names()
+        self._controls: Dict[int, str] = {}     # of vectors
 
     def lines(self, phase: str, events: List[dict], user: bool) -> List[Line]:
         """The lines of a phase; user: its objects live in a process' memory."""
@@ -155,6 +156,8 @@ class Reader:
                 found.append(command)
             elif kind == "qp_ctx" and command:
                 self._context(command, event, user)
+            elif kind in ("fpm", "sd", "member") and command:
+                self._detail(command, kind, event)
             elif kind == "cqp_done" and command:
                 self._result(command, event)
                 if user:
@@ -225,6 +228,18 @@ class Reader:
             for queue in ("ctx.sq_addr", "ctx.rq_addr"):
                 command.fields[queue] = queue.partition(".")[2]
 
+    def _detail(self, command: Line, kind: str, event: dict) -> None:
+        """What a command has in memory: a field of its own for each entry."""
+        if kind == "sd":
+            command.fields.setdefault("segments", []).append(
+                "{index} {valid} {direct}".format(**event))
+        elif kind == "member":
+            member = self.names.of("QP", event["qp"])
+            command.fields[f"member.{member}"] = f"port {event['port']}"
+        else:
+            command.fields.update((f"count.{name}", count) for name, count in event.items()
+                                  if name not in DROPPED)
+
     def _result(self, command: Line, event: dict) -> None:
         if event["op"] == "work_sched_node" and event["value"]:
             self.names.of("queue-set", event["value"])
@@ -244,7 +259,11 @@ class Reader:
     def _other(self, kind: str, event: dict) -> Iterator[Line]:
         names = self.names
         if kind == "reg" and event["name"] == "dynctl":
-            yield Line("vector", f"dynctl {event['value']}", f"vector {event['vector']}")
+            # Enabled again after an interrupt: nothing new.
+            vector, value = event["vector"], event["value"]
+            if self._controls.get(vector) != value:
+                self._controls[vector] = value
+                yield Line("vector", f"dynctl {value}", f"vector {vector}")
         elif kind == "reg" and event["name"] == "aeqalloc":
             yield Line("aeq", "aeqalloc", "AEQ", {"value": event["value"]})
         elif kind == "reg" and event["name"] == "ccqp":
@@ -271,7 +290,7 @@ class Reader:
 
 
 def _merge_segments(lines: List[Line]) -> Iterator[Line]:
-    """A run of commands for segment descriptors as one line with their sum."""
+    """A run of commands for segment descriptors as one line: all descriptors."""
     merged: Optional[Line] = None
     for line in lines:
         if line.label != "update_pe_sds":
@@ -279,13 +298,9 @@ def _merge_segments(lines: List[Line]) -> Iterator[Line]:
                 merged = None
             yield line
             continue
-        given = line.fields
         if merged is None:
-            merged = Line("cqp", "update_pe_sds", fields={"segments": 0, "commands": 0, "kinds": ""})
+            merged = Line("cqp", "update_pe_sds", fields={"segments": [], "commands": 0})
             yield merged
-        sums = merged.fields
-        sums["commands"] += 1
-        sums["segments"] += 1 + sum(int(given.get(name, 0)) for name in
-                                    ("entry1_valid", "entry2_valid", "more_entries"))
-        kinds = {f"{int(given[f'data{i}'], 16) & 0xfff:#x}" for i in range(3) if f"data{i}" in given}
-        sums["kinds"] = " ".join(sorted(kinds | set(str(sums["kinds"]).split())))
+        merged.fields["commands"] += 1
+        merged.fields["segments"] += line.fields["segments"]
+        merged.fields["segments"].sort()

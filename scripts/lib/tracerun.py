@@ -8,14 +8,15 @@ in the background belongs to the phase that caused it. Used by scripts/trace-dif
 
 import dataclasses
 import json
+import re
 import time
 from pathlib import Path
 from typing import Dict, List
 
 import image
-from common import BUILD
+from common import BUILD, TOP, Trouble
 from devtrace import read
-from guest import Guest, GuestFailure, Setup
+from guest import Done, Guest, GuestFailure, Setup
 
 FOLDER = BUILD / "trace-diff"
 DRIVERS = ("stock", "ours")
@@ -35,6 +36,11 @@ exit 1
 LOAD = {
     "stock": f"modprobe irdma || exit 1\n{AWAIT_DEVICE}",
     "ours": f"insmod /host/irdma.ko || exit 1\n{AWAIT_DEVICE}",
+}
+# What the drivers tell of refused modifications and of events.
+ALLOW = {
+    "stock": [r"irdma"],
+    "ours": [r"irdma\d: .*refused ", r"irdma\d: (QP|CQ) \d+: "],
 }
 # Commands that begin what the kernel does with a registered device.
 REGISTRATION = ("create_qp", "work_sched_node")
@@ -65,7 +71,22 @@ PROGRAMS: Dict[str, str] = {
     "mcast": "verbs-lifecycle mcast",
     "errors": "verbs-lifecycle errors",
 }
-PHASES = ("bring-up", "registration", *PROGRAMS, "tear-down")
+# Asynchronous events that the device is made to report of a queue pair, each a
+# phase: property "inject" of the model without the queue pair's number. Sources
+# are 1 for the receive queue and 5 for the send queue, as in hw/eq.h.
+EVENTS: Dict[str, str] = {
+    "event-retries": "ae:code=0x50a,source=5",
+    "event-rnr": "ae:code=0x50f,source=5",
+    "event-remote-access": "ae:code=0x20d,source=5",
+    "event-remote-request": "ae:code=0x208,source=5",
+    "event-remote-operation": "ae:code=0x20e,source=5",
+    "event-rights": "ae:code=0x109,source=1",
+    "event-length": "ae:code=0x303,source=1",
+    "event-doubt": "ae:code=0x50c,source=5",
+}
+EVENT_PROGRAM = "verbs-lifecycle event"
+USER_PHASES = (*PROGRAMS, *EVENTS)
+PHASES = ("bring-up", "registration", *USER_PHASES, "tear-down")
 
 
 class _Recorder:
@@ -112,15 +133,30 @@ def _split(load: Phase) -> List[Phase]:
             Phase("registration", load.events[first:])]
 
 
-def record(kernel: str, driver: str) -> List[Phase]:
-    """Run everything on one driver; GuestFailure if a program fails."""
+def _report(guest: Guest, what: str) -> Done:
+    """Run the program that waits for an event, and let the device report it."""
+    program = guest.begin(EVENT_PROGRAM)
+    end = time.monotonic() + COMMAND_SECONDS
+    while not (ready := re.search(rb"qp (\d+) waits", program.output)):
+        if program.ended.wait(0.05) or time.monotonic() > end:
+            raise guest.failure(f"{EVENT_PROGRAM} does not wait:\n{program.output.decode()}")
+    guest.qmp("qom-set", path="/machine/peripheral/card", property="inject",
+              value=f"{what},id={int(ready[1])}")
+    done = program.wait(COMMAND_SECONDS)
+    if done.status:
+        raise guest.failure(f"{EVENT_PROGRAM} failed:\n{done.output}")
+    return done
+
+
+def record(kernel: str, driver: str) -> None:
+    """Run everything on one driver, for load(); GuestFailure if a program fails."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     trace = FOLDER / f"{kernel}-{driver}.trace"
     files = {}
     if driver == "ours":
         files["irdma.ko"] = BUILD / image.kernel(kernel).release / "irdma.ko"
     setup = Setup(kernel=kernel, driver="none", trace=trace, files=files,
-                  append=KERNEL_PARAMETERS, allow=[r"irdma"])
+                  append=KERNEL_PARAMETERS, allow=ALLOW[driver])
     with Guest(setup, f"{driver}-{kernel}") as guest:
         recorder = _Recorder(trace)
         guest.run("modprobe -a ib_uverbs rdma_ucm "
@@ -132,18 +168,19 @@ def record(kernel: str, driver: str) -> List[Phase]:
             if done.status:
                 raise GuestFailure(f"{driver}: {command} failed:\n{done.output}")
             recorder.phase(name, done.output)
+        for name, what in EVENTS.items():
+            recorder.phase(name, _report(guest, what).output)
         recorder.phase("tear-down", guest.run("rmmod irdma").output)
-    return _split(recorder.phases[0]) + recorder.phases[1:]
-
-
-def save(kernel: str, driver: str, phases: List[Phase]) -> None:
-    """Keep the phases for load()."""
+    phases = _split(recorder.phases[0]) + recorder.phases[1:]
     with open(FOLDER / f"{kernel}-{driver}.phases", "w") as file:
         for phase in phases:
             file.write(json.dumps(dataclasses.asdict(phase)) + "\n")
 
 
 def load(kernel: str, driver: str) -> List[Phase]:
-    """The phases of the last run."""
-    with open(FOLDER / f"{kernel}-{driver}.phases") as file:
+    """The phases of the last run; Trouble if there is none."""
+    path = FOLDER / f"{kernel}-{driver}.phases"
+    if not path.exists():
+        raise Trouble(f"{path.relative_to(TOP)} is missing: run scripts/trace-diff without --last")
+    with open(path) as file:
         return [Phase(**json.loads(line)) for line in file]

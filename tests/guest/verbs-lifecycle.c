@@ -3,7 +3,7 @@
  * Lives of the objects that qp-bringup does not touch, one kind at a time and
  * always in the same order: completion queues and their resizing, memory
  * regions of every kind, address handles, memory windows, multicast groups,
- * and errors. It is made for comparing what two drivers tell a device, so it
+ * errors, and a queue pair that waits for one. It is made for comparing what two drivers tell a device, so it
  * judges little: a step that fails is printed with its error number and the
  * program goes on. scripts/trace-diff runs it.
  */
@@ -22,6 +22,7 @@
 #define ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | \
 		    IBV_ACCESS_REMOTE_WRITE)
 #define CQ_ERROR_TIMEOUT_MS 30000
+#define REPORT_TIMEOUT_MS 3000	/* some reports come to nothing */
 
 static struct vu_device dev;
 static struct ibv_pd *pd;
@@ -278,12 +279,12 @@ static void post(struct ibv_qp *qp)
 	step("post send", ibv_post_send(qp, &send, &bad_send));
 }
 
-static void await_event(void)
+static void await_event(int timeout_ms)
 {
 	struct pollfd fd = { .fd = dev.ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 
-	if (poll(&fd, 1, CQ_ERROR_TIMEOUT_MS) != 1 ||
+	if (poll(&fd, 1, timeout_ms) != 1 ||
 	    ibv_get_async_event(dev.ctx, &event)) {
 		step("asynchronous event", ETIMEDOUT);
 		return;
@@ -319,12 +320,29 @@ static void life_errors(void)
 	}
 	for (int i = 0; i < MANY; i++)
 		state(qps[i], IBV_QPS_ERR);
-	await_event();
+	await_event(CQ_ERROR_TIMEOUT_MS);
 out:
 	for (int i = 0; i < MANY; i++)
 		if (qps[i])
 			step("destroy QP", ibv_destroy_qp(qps[i]));
 	step("destroy CQ", ibv_destroy_cq(cq));
+}
+
+/* A busy queue pair of which the device reports something: the host sees to that. */
+static void life_event(void)
+{
+	struct ibv_cq *cq = cq_of(64, NULL, 0);
+	struct ibv_qp *qp = cq ? qp_of(RC_PLAN, cq) : NULL;
+
+	if (qp && !go(qp, RC_PLAN, 3)) {
+		post(qp);
+		printf("qp %u waits\n", qp->qp_num);
+		await_event(REPORT_TIMEOUT_MS);
+	}
+	if (qp)
+		step("destroy QP", ibv_destroy_qp(qp));
+	if (cq)
+		step("destroy CQ", ibv_destroy_cq(cq));
 }
 
 /* Queue pairs destroyed in each of their states. */
@@ -361,7 +379,7 @@ static const struct {
 } lives[] = {
 	{ "cq", life_cq }, { "mr", life_mr }, { "mw", life_mw },
 	{ "ah", life_ah }, { "qp", life_qp }, { "mcast", life_mcast },
-	{ "errors", life_errors },
+	{ "errors", life_errors }, { "event", life_event },
 };
 
 static int usage(void)
