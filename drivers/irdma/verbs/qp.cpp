@@ -179,9 +179,10 @@ Status Qp::create_command()
 		.shadow = shadow_bus_,
 	});
 
-	IRDMA_TRY(made);
-	hw_state_ = hw::QpState::idle;
-	return {};
+	/* A device that died over it may have made the QP all the same. */
+	if (made.ok() || device_.dead())
+		hw_state_ = hw::QpState::idle;
+	return made.status();
 }
 
 Status Qp::destroy_command()
