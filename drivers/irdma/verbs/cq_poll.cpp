@@ -53,9 +53,7 @@ bool Cq::next(u32 &at, bool &lap, Entry &found) const
 /* The QP of an entry, or nullptr. */
 Qp *Cq::user_of(const hw::Cqe &cqe) const
 {
-	Qp *qp = device_.qps.find(static_cast<u32>(cqe.get(hw::cqe::qp)));
-
-	return qp && qp->uses(*this) && !qp->user() ? qp : nullptr;
+	return device_.qps.find(static_cast<u32>(cqe.get(hw::cqe::qp)), number());
 }
 
 int Cq::poll(int count, shim_wc *wc)

@@ -120,7 +120,7 @@ Status Qp::allocate()
 
 	if (params_.type == SHIM_QPT_GSI) {
 		/* The MAD layer's. The device would not refuse to make it anew under its feet. */
-		if (device_.qps.find(gsi_number))
+		if (device_.qps.has(gsi_number))
 			return Error::busy;
 		number_ = gsi_number;
 		return {};
@@ -214,7 +214,8 @@ Status Qp::create(irdma_qp_result &result)
 	IRDMA_TRY(create_command());
 
 	device_.qos.link(qos_node_, placement_.priority());
-	device_.qps.insert(number_, *this);
+	if (!user_)
+		device_.qps.insert(number_, *this, send_cq_.number(), recv_cq_.number());
 	device_.events.add_qp(*this);
 	listed_ = true;
 
@@ -592,7 +593,7 @@ void Qp::destroy()
 		if (!run_command(stop).ok())
 			shim_log_limited(device_.shim, SHIM_WARN, "QP %u does not stop", number_);
 	}
-	if (listed_)
+	if (listed_ && !user_)
 		device_.qps.remove(number_);
 	Status destroyed = destroy_command();
 
