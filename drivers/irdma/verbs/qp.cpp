@@ -515,7 +515,8 @@ void Qp::flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code)
 		.rq_minor = static_cast<u16>(rq_code),
 	});
 
-	if (!flushed.ok() && !device_.dead())
+	/* To find nothing to flush is a matter of course. */
+	if (!flushed.ok() && !flushed.status().is(Error::no_entry) && !device_.dead())
 		shim_log_limited(device_.shim, SHIM_WARN, "QP %u: flush failed, error %d", number_,
 				 flushed.code());
 	if (!user_) {
@@ -589,8 +590,9 @@ void Qp::destroy()
 		stop.attr.state = SHIM_QPS_ERR;
 		stop.hw_state = hw::QpState::error;
 		stop.modify = true;
-		/* DESTROY_QP follows in any case. */
-		if (!run_command(stop).ok())
+		Status stopped = run_command(stop);
+		/* DESTROY_QP follows in any case. Busy: it has stopped by itself, its event follows. */
+		if (!stopped.ok() && !stopped.is(Error::busy))
 			shim_log_limited(device_.shim, SHIM_WARN, "QP %u does not stop", number_);
 	}
 	if (listed_ && !user_)
