@@ -8,6 +8,7 @@
  */
 #include "ae_table.h"
 
+#include "../hw/eq.h"
 #include "driver.h"
 
 namespace irdma {
@@ -211,6 +212,26 @@ consteval bool complete()
 static_assert(complete());
 
 } // namespace
+
+const char *ae_source_name(u32 source)
+{
+	switch (static_cast<hw::AeSource>(source)) {
+	case hw::AeSource::rq:
+	case hw::AeSource::rq_0011:
+		return "receive queue";
+	case hw::AeSource::sq:
+	case hw::AeSource::sq_0111:
+		return "send queue";
+	case hw::AeSource::inbound_read_write:
+	case hw::AeSource::inbound_read_write_1011:
+		return "request of the peer";
+	case hw::AeSource::outbound_read_response:
+	case hw::AeSource::outbound_read_response_1111:
+		return "READ response to the peer";
+	default:
+		return hw::ae_source_is_cq(source) ? "CQ" : "no queue";
+	}
+}
 
 const AeInfo &ae_info(u32 code)
 {

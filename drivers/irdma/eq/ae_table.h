@@ -38,6 +38,9 @@ struct AeInfo {
 	const char *meaning;	/**< for people: what happened, and what to look at */
 };
 
+/** Which part of an object an event comes from, hw::AeSource, in words. */
+const char *ae_source_name(u32 source);
+
 /** The entry of @code; a general one for codes that the table does not have. */
 const AeInfo &ae_info(u32 code);
 

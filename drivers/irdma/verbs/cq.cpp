@@ -228,9 +228,11 @@ void Cq::on_completion_event()
 
 void Cq::on_async_event(const AsyncEvent &event)
 {
-	shim_log_limited(device_.shim, SHIM_WARN, "CQ %u: asynchronous event 0x%x (%s)", number(),
-			 event.code, event.info->meaning);
-	if (event.info->action == AeAction::cq_error)
+	shim_log_limited(device_.shim, SHIM_WARN, "CQ %u: event 0x%03x, %s (%s): %s", number(),
+			 event.code, hw::ae_name(event.code), ae_source_name(event.source),
+			 event.info->meaning);
+	/* It stays broken; the consumer, for whom each event takes memory, is told once. */
+	if (event.info->action == AeAction::cq_error && !broken_.exchange(true))
 		shim_cq_event(ib_, SHIM_EVENT_CQ_ERR);
 }
 

@@ -116,6 +116,7 @@ private:
 	cmd::QueueMemory memory_ = {};
 	u64 shadow_bus_ = 0;
 	bool created_ = false;
+	Atomic<bool> broken_{false}; /**< an error event has come */
 
 	/* Of a process: its share in ring and shadow area. */
 	UserMemoryRef user_ring_, user_shadow_;

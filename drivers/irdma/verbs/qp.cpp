@@ -382,7 +382,7 @@ Status Qp::await_drained()
 	while (draining_.load()) {
 		u64 now = shim_now_ms();
 
-		if (error_pending_.load())
+		if (error_.load())
 			return Error::io;
 		if (now >= end || device_.dead()) {
 			shim_log_limited(device_.shim, SHIM_WARN,

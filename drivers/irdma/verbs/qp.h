@@ -139,7 +139,9 @@ private:
 	/* qp_events.cpp */
 	static void run_events(void *qp);
 	void handle_error();
+	void note_error(const AsyncEvent &event);
 	bool enter_error(const AsyncEvent &event, u32 life);
+	void say_event(const AsyncEvent &event) const;
 	void wake_flushed();
 	bool suspend();
 	void resume(u16 qs_handle, bool queue_set_ok);
@@ -194,12 +196,10 @@ private:
 
 	/* Events. */
 	Work work_{run_events, this};
-	bool listed_ = false; /**< in the tables that bring events and completions */
-	Atomic<u32> life_{0}; /**< how often it was in RESET: old events do not concern it */
-	Atomic<u32> error_pending_{0};
-	AsyncEvent error_event_ = {}; /**< valid while error_pending_ */
-	u32 error_life_ = 0;	      /**< the same: life_ when it came */
-	Atomic<u32> draining_{0};     /**< between SQD and the event that it is reached */
+	bool listed_ = false;	  /**< in the tables that bring events and completions */
+	Atomic<u32> life_{0};	  /**< how often it was in RESET: old events do not concern it */
+	Atomic<u64> error_{0};	  /**< the event to be acted on, see qp_events.cpp; 0: none */
+	Atomic<u32> draining_{0}; /**< between SQD and the event that it is reached */
 	Atomic<u32> notify_drained_{0};
 	Atomic<u32> drained_event_{0};
 	Completion drained_;

@@ -13,20 +13,23 @@
 
 namespace irdma {
 
+/*
+ * An event as it waits for the work item: one word, so that it is put down and taken whole. The
+ * life of the QP in which it came, then what its entry says.
+ */
+namespace noted {
+constexpr hw::Field code{"code", 0, 11, 0};
+constexpr hw::Field source{"source", 0, 15, 12};
+constexpr hw::Field wqe_index{"wqe_index", 0, 30, 16};
+constexpr hw::Field there{"there", 0, 31, 31};
+constexpr hw::Field life{"life", 0, 63, 32};
+} // namespace noted
+
 void Qp::on_async_event(const AsyncEvent &event)
 {
 	switch (event.info->action) {
 	case AeAction::qp_error:
-		/* The first error says why; whatever follows is a consequence. */
-		if (error_pending_.load())
-			return;
-		error_event_ = event;
-		error_life_ = life_.load();
-		error_pending_.store(1);
-		/* It will not drain any more. */
-		if (draining_.load())
-			drained_.complete();
-		work_.queue(device_.shim);
+		note_error(event);
 		break;
 	case AeAction::sq_drained:
 		if (suspending_.exchange(0)) {
@@ -40,14 +43,40 @@ void Qp::on_async_event(const AsyncEvent &event)
 		}
 		break;
 	case AeAction::report:
-		shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s: %s", number_,
-				 event.code, hw::ae_name(event.code), event.info->meaning);
+		say_event(event);
 		break;
 	case AeAction::ignore:
 	case AeAction::cq_error:
 	case AeAction::device_fatal:
 		break;
 	}
+}
+
+void Qp::say_event(const AsyncEvent &event) const
+{
+	shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s (%s, request %u): %s",
+			 number_, event.code, hw::ae_name(event.code), ae_source_name(event.source),
+			 event.wqe_index, event.info->meaning);
+}
+
+/*
+ * The first error of a QP's life says why it stands still; whatever follows is a consequence, and
+ * in ERROR no news.
+ */
+void Qp::note_error(const AsyncEvent &event)
+{
+	u32 life = life_.load();
+	u64 before = error_.load();
+
+	if (post_state_.load() == SHIM_QPS_ERR || (before && noted::life.take(before) == life))
+		return;
+	error_.store(noted::code.put(event.code) | noted::source.put(event.source) |
+		     noted::wqe_index.put(event.wqe_index) | noted::there.put(1) |
+		     noted::life.put(life));
+	/* It will not drain any more. */
+	if (draining_.load())
+		drained_.complete();
+	work_.queue(device_.shim);
 }
 
 void Qp::run_events(void *arg)
@@ -58,8 +87,7 @@ void Qp::run_events(void *arg)
 		shim_qp_event(qp.params_.ib, SHIM_EVENT_SQ_DRAINED);
 	if (qp.wake_cqs_.exchange(0))
 		qp.wake_flushed();
-	if (qp.error_pending_.load())
-		qp.handle_error();
+	qp.handle_error();
 }
 
 /* The consumers learn of requests that were posted to a flushed queue. */
@@ -83,19 +111,19 @@ void Qp::wake_flushed()
 		recv_cq_.wake();
 }
 
-/* One that arrives meanwhile is noted again, and most often turns out to be no news. */
 void Qp::handle_error()
 {
-	const AsyncEvent event = error_event_;
-	const AeInfo &info = *event.info;
-	u32 life = error_life_;
+	u64 word = error_.exchange(0);
+	auto code = static_cast<u16>(noted::code.take(word));
+	const AsyncEvent event = {.code = code,
+				  .source = static_cast<u8>(noted::source.take(word)),
+				  .wqe_index = static_cast<u32>(noted::wqe_index.take(word)),
+				  .info = &ae_info(code)};
 
-	error_pending_.store(0);
-	if (!enter_error(event, life))
+	if (!word || !enter_error(event, static_cast<u32>(noted::life.take(word))))
 		return;
-	shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s: %s", number_,
-			 event.code, hw::ae_name(event.code), info.meaning);
-	shim_qp_event(params_.ib, info.qp_event);
+	say_event(event);
+	shim_qp_event(params_.ib, event.info->qp_event);
 }
 
 /*
@@ -166,14 +194,10 @@ void Qp::resume(u16 qs_handle, bool queue_set_ok)
 			return;
 		constexpr auto code = static_cast<u16>(hw::AeCode::lce_qp_catastrophic);
 
-		error_event_ = {.code = code,
-				.source = static_cast<u8>(hw::AeSource::none),
-				.qp_state = static_cast<u8>(hw_state_),
-				.wqe_index = 0,
-				.info = &ae_info(code)};
-		error_life_ = life_.load();
-		error_pending_.store(1);
-		work_.queue(device_.shim);
+		note_error({.code = code,
+			    .source = static_cast<u8>(hw::AeSource::none),
+			    .wqe_index = 0,
+			    .info = &ae_info(code)});
 	}
 }
 
