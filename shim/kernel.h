@@ -138,13 +138,25 @@ void shim_wait(struct shim_completion *c); /* may sleep, not interruptible */
 u32 shim_wait_ms(struct shim_completion *c, u32 ms);
 bool shim_try_wait(struct shim_completion *c);
 
-/* ---- Deferred work: process context, one workqueue a device ---- */
+/*
+ * ---- Deferred work: process context, two workqueues a device ----
+ *
+ * Work of objects may wait for the device, so for an interrupt. What serves interrupts must then
+ * not stand behind it: when memory is short, a workqueue runs its items one after the other.
+ */
+enum shim_work_kind {
+	SHIM_WORK_OBJECT, /* may wait for the device */
+	SHIM_WORK_EVENTS, /* others may wait for it; does not wait itself */
+	SHIM_WORK_KINDS
+};
 struct shim_work {
 	u8 opaque[SHIM_SIZEOF_DELAYED_WORK] SHIM_ALIGNED;
 	void (*function)(void *arg);
 	void *arg;
+	enum shim_work_kind kind;
 };
-void shim_work_init(struct shim_work *work, void (*function)(void *arg), void *arg);
+void shim_work_init(struct shim_work *work, enum shim_work_kind kind,
+		    void (*function)(void *arg), void *arg);
 /* True if it was not already waiting to run. */
 bool shim_work_queue(struct shim_device *dev, struct shim_work *work);
 bool shim_work_queue_ms(struct shim_device *dev, struct shim_work *work, u32 delay_ms);
@@ -154,6 +166,7 @@ void shim_work_flush(struct shim_device *dev); /* all of the device; may sleep *
 
 /* ---- Time ---- */
 u64 shim_now_ms(void);
+u64 shim_now_ns(void);
 void shim_udelay(u32 us);
 void shim_sleep_us(u32 us); /* may sleep; between us and twice that */
 u32 shim_random(void);

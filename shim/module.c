@@ -17,6 +17,7 @@ static int prepare(struct shim_device *dev, struct auxiliary_device *adev)
 {
 	struct iidc_auxiliary_dev *iidc = container_of(adev, struct iidc_auxiliary_dev, adev);
 	int err = shim_link_init(dev, adev, iidc->pf);
+	int i;
 
 	if (err)
 		return err;
@@ -24,15 +25,23 @@ static int prepare(struct shim_device *dev, struct auxiliary_device *adev)
 	dev->vector = kcalloc(dev->vectors, sizeof(*dev->vector), GFP_KERNEL);
 	if (!dev->vector)
 		return -ENOMEM;
-	dev->workqueue = alloc_workqueue("irdma-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
-					 pci_name(dev->pdev));
-	return dev->workqueue ? 0 : -ENOMEM;
+	for (i = 0; i < SHIM_WORK_KINDS; i++) {
+		dev->workqueues[i] = alloc_workqueue("irdma-%s-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+						     i == SHIM_WORK_EVENTS ? "events" : "objects",
+						     pci_name(dev->pdev));
+		if (!dev->workqueues[i])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static void release(struct shim_device *dev)
 {
-	if (dev->workqueue)
-		destroy_workqueue(dev->workqueue);
+	int i;
+
+	for (i = 0; i < SHIM_WORK_KINDS; i++)
+		if (dev->workqueues[i])
+			destroy_workqueue(dev->workqueues[i]);
 	kfree(dev->vector);
 	shim_memory_check_device(dev);
 	ib_dealloc_device(&dev->ibdev);

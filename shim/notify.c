@@ -82,7 +82,7 @@ static void note(struct shim_device *dev, enum change_kind kind, const struct ne
 	spin_lock_bh(&dev->notify.lock);
 	list_add_tail(&change->list, &dev->notify.changes);
 	spin_unlock_bh(&dev->notify.lock);
-	queue_work(dev->workqueue, &dev->notify.work);
+	queue_work(dev->workqueues[SHIM_WORK_OBJECT], &dev->notify.work);
 }
 
 /* Whether @netdev is @lower, or a VLAN on it. */

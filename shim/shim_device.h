@@ -32,7 +32,7 @@ struct shim_vector {
  * @regs: BAR 0, mapped by ice
  * @msix: the MSI-X entries lent by ice, @vectors of them
  * @vector: what is requested of each
- * @workqueue: runs struct shim_work
+ * @workqueues: run struct shim_work, by its kind
  * @limited: rate of shim_log_limited()
  * @registered: ib_register_device() has succeeded
  * @statistics: names of the counters
@@ -57,7 +57,7 @@ struct shim_device {
 	u32 vectors;
 	u16 pf_id;
 	u16 vsi;
-	struct workqueue_struct *workqueue;
+	struct workqueue_struct *workqueues[SHIM_WORK_KINDS];
 	struct ratelimit_state limited;
 	bool registered;
 	struct rdma_stat_desc statistics[IRDMA_STATISTICS];

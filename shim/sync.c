@@ -221,11 +221,14 @@ static void run_work(struct work_struct *ws)
 /**
  * shim_work_init() - make a work item
  * @work: room for it
+ * @kind: which workqueue runs it
  * @function: what to run
  * @arg: its argument
  */
-void shim_work_init(struct shim_work *work, void (*function)(void *arg), void *arg)
+void shim_work_init(struct shim_work *work, enum shim_work_kind kind,
+		    void (*function)(void *arg), void *arg)
 {
+	work->kind = kind;
 	work->function = function;
 	work->arg = arg;
 	INIT_DELAYED_WORK(dwork_of(work), run_work);
@@ -241,7 +244,7 @@ void shim_work_init(struct shim_work *work, void (*function)(void *arg), void *a
  */
 bool shim_work_queue(struct shim_device *dev, struct shim_work *work)
 {
-	return queue_delayed_work(dev->workqueue, dwork_of(work), 0);
+	return queue_delayed_work(dev->workqueues[work->kind], dwork_of(work), 0);
 }
 
 /**
@@ -255,7 +258,8 @@ bool shim_work_queue(struct shim_device *dev, struct shim_work *work)
  */
 bool shim_work_queue_ms(struct shim_device *dev, struct shim_work *work, u32 delay_ms)
 {
-	return queue_delayed_work(dev->workqueue, dwork_of(work), msecs_to_jiffies(delay_ms));
+	return queue_delayed_work(dev->workqueues[work->kind], dwork_of(work),
+				  msecs_to_jiffies(delay_ms));
 }
 
 /**
@@ -278,7 +282,10 @@ bool shim_work_cancel(struct shim_work *work)
  */
 void shim_work_flush(struct shim_device *dev)
 {
-	flush_workqueue(dev->workqueue);
+	int i;
+
+	for (i = 0; i < SHIM_WORK_KINDS; i++)
+		flush_workqueue(dev->workqueues[i]);
 }
 
 /**
@@ -290,6 +297,17 @@ void shim_work_flush(struct shim_device *dev)
 u64 shim_now_ms(void)
 {
 	return ktime_to_ms(ktime_get());
+}
+
+/**
+ * shim_now_ns() - the same in nanoseconds
+ *
+ * Context: Any.
+ * Return: nanoseconds.
+ */
+u64 shim_now_ns(void)
+{
+	return ktime_get_ns();
 }
 
 /**

@@ -100,7 +100,10 @@ private:
 /** A function run later in process context. Must be cancelled before it goes away. */
 class Work {
 public:
-	Work(void (*function)(void *arg), void *arg) { shim_work_init(&work_, function, arg); }
+	Work(void (*function)(void *arg), void *arg, shim_work_kind kind = SHIM_WORK_OBJECT)
+	{
+		shim_work_init(&work_, kind, function, arg);
+	}
 	Work(const Work &) = delete;
 	Work &operator=(const Work &) = delete;
 

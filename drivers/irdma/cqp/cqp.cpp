@@ -33,7 +33,8 @@ namespace reg = hw::reg;
 
 /* The engine answers within a millisecond; what takes this long does not come any more. */
 constexpr u32 deadline_ms = 10000;
-constexpr u32 look_ms = deadline_ms / 2;
+/* A waiter looks at the CCQ itself this often, in case that an interrupt was lost. */
+constexpr u32 look_ms = 1000;
 /* How long creating and destroying the control QP itself may take. */
 constexpr u32 settle_ms = 1000;
 
@@ -122,7 +123,7 @@ enum class Mode : u8 {
 } // namespace
 
 struct Cqp::State {
-	explicit State(Device &d) : device(d), watchdog(watch, this) {}
+	explicit State(Device &d) : device(d), watchdog(watch, this, SHIM_WORK_EVENTS) {}
 
 	Status allocate();
 	Status start_engine();
@@ -157,8 +158,8 @@ struct Cqp::State {
 	List<Waiter> backlog;
 	Mode mode = Mode::none;
 	bool failed = false;
-	u32 head = 0, in_flight = 0, unattended = 0; /* unattended: posted without a waiter */
-	bool lap = true;			     /* valid bit of the entry at head */
+	u32 head = 0, in_flight = 0;
+	bool lap = true; /* valid bit of the entry at head */
 	u32 ccq_next = 0;
 	bool ccq_lap = true; /* valid bit of a new entry */
 	u32 arm_sequence = 0;
@@ -382,8 +383,6 @@ void Cqp::State::post(const hw::CqpWqe &wqe, const Slot &slot)
 	slots[head].taken = true;
 	slots[head].posted_ms = shim_now_ms();
 	in_flight++;
-	if (!slot.waiter)
-		unattended++;
 	if (++head == hw::cqp_ring_entries) {
 		head = 0;
 		lap = !lap;
@@ -412,8 +411,6 @@ Slot Cqp::State::release(u32 index)
 
 	slots[index] = {};
 	in_flight--;
-	if (!slot.waiter)
-		unattended--;
 	return slot;
 }
 
@@ -425,7 +422,8 @@ Status Cqp::submit(hw::CqpOp op, hw::CqpWqe &wqe, CqpCallback done, void *arg)
 
 		if (s.failed || s.mode != Mode::interrupts)
 			return Error::no_device;
-		if (!s.room())
+		/* Those who wait come first. */
+		if (!s.backlog.empty() || !s.room())
 			return Error::again;
 		s.post(wqe, {.op = op, .callback = done, .arg = arg});
 	}
@@ -523,7 +521,10 @@ bool Cqp::State::take_answer(Slot &ended, CqpOutcome &outcome)
 
 	if (entry_cookie != cookie || index >= hw::cqp_ring_entries || !slots[index].taken) {
 		shim_log_limited(device.shim, SHIM_WARN,
-				 "completion of a command that was not posted: index %u", index);
+				 "dropped an answer of the control QP: %s (index %u, cookie %#llx)",
+				 entry_cookie != cookie ? "it is another's"
+							: "no such command is in flight",
+				 index, entry_cookie);
 		ended = {};
 		return true;
 	}
@@ -645,16 +646,16 @@ bool Cqp::State::time_is_up(const Waiter &me, u32 ms)
 
 void Cqp::State::wait_interrupt(Waiter &me)
 {
-	bool looked = false;
-
 	while (!me.done.wait_ms(look_ms)) {
-		if (!looked && time_is_up(me, look_ms)) {
-			looked = true;
-			if (reap() && !exchange(lost_interrupt_told, true))
-				shim_log(device.shim, SHIM_WARN,
-					 "a command was completed without an interrupt");
-			arm();
-		} else if (time_is_up(me, deadline_ms)) {
+		if (!time_is_up(me, look_ms))
+			continue;
+		if (reap() && !exchange(lost_interrupt_told, true))
+			shim_log(device.shim, SHIM_INFO,
+				 "a command was completed without an interrupt");
+		if (me.done.try_wait())
+			return;
+		arm();
+		if (time_is_up(me, deadline_ms)) {
 			give_up(me.op); /* completes it */
 			me.done.wait();
 			return;
@@ -666,27 +667,31 @@ void Cqp::State::wait_interrupt(Waiter &me)
 void Cqp::State::watch(void *arg)
 {
 	State &s = *static_cast<State *>(arg);
-	hw::CqpOp late = {};
-	bool is_late = false;
-	bool again;
-	u64 now = shim_now_ms();
+	hw::CqpOp oldest = {};
+	u64 age = 0;
+	bool unattended = false;
 
 	s.reap();
 	{
 		SpinGuard guard(s.lock);
+		u64 now = shim_now_ms();
 
-		for (u32 i = 0; i < hw::cqp_ring_entries && !is_late; i++) {
+		for (u32 i = 0; i < hw::cqp_ring_entries && !s.failed; i++) {
 			const Slot &slot = s.slots[i];
 
-			is_late = slot.taken && !slot.waiter && now - slot.posted_ms >= deadline_ms;
-			late = slot.op;
+			if (!slot.taken || slot.waiter)
+				continue;
+			if (!unattended || now - slot.posted_ms > age) {
+				oldest = slot.op;
+				age = now - slot.posted_ms;
+			}
+			unattended = true;
 		}
-		again = s.unattended && !s.failed;
 	}
-	if (is_late)
-		s.give_up(late);
-	else if (again)
-		s.watchdog.queue_ms(s.device.shim, deadline_ms);
+	if (unattended && age >= deadline_ms)
+		s.give_up(oldest);
+	else if (unattended)
+		s.watchdog.queue_ms(s.device.shim, static_cast<u32>(deadline_ms - age));
 }
 
 void Cqp::fail_all()

@@ -12,8 +12,8 @@
  * How the end of a command is learnt:
  *   - before the CCQ exists and after it is gone, by polling the CQPTAIL register;
  *   - while the CCQ exists but CEQ 0 has no interrupt, by polling the CCQ;
- *   - else by the interrupt of CEQ 0. A waiter half of whose time is gone looks
- *     at the CCQ itself, once, in case that interrupt was lost.
+ *   - else by the interrupt of CEQ 0. A waiter looks at the CCQ itself after a
+ *     second, and each second from then on, in case that interrupt was lost.
  *
  * A command that is not answered within its deadline means that the control QP
  * has stopped: the device is declared dead, once, and all callers, waiting or to

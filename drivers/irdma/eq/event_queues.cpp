@@ -7,8 +7,12 @@
  *
  *   vector  -> interrupt -> its CEQ, its AEQ -> all taken:   enable the vector again
  *                                            -> budget used: work item goes on, then enables
+ *           -> interrupt, but this CPU has had its share of them: left to the work item
  *
- * The device turns a vector off when it fires, until it is enabled again.
+ * The device turns a vector off when it fires, until it is enabled again. An
+ * interrupt that gets lost would leave it off for ever, so each second all
+ * queues are looked at: an entry that was there the last time has been missed.
+ *
  * CQs are found through one table for all CEQs. A slot of it belongs to the
  * CEQ that it names, and only under that CEQ's lock does it come to name
  * another or none, so CEQs do not wait for each other.
@@ -34,6 +38,15 @@ namespace reg = hw::reg;
 /* Entries taken in one go, with interrupts off. */
 constexpr u32 ceq_budget = 64;
 constexpr u32 aeq_budget = 16;
+/*
+ * What the handlers of a vector may take of each window of time in interrupt context. A device that
+ * interrupts without end would else keep tasks from running on that CPU; work items are scheduled
+ * like any task.
+ */
+constexpr u64 window_ns = 10000000;
+constexpr u64 share_ns = window_ns / 4;
+/* How often the queues are looked at for entries whose interrupt was lost. */
+constexpr u32 look_ms = 1000;
 /* What one allocation of DMA memory can hold on every kernel. */
 constexpr u32 max_aeq_bytes = 4 << 20;
 constexpr u32 queue_align = 256;
@@ -43,6 +56,8 @@ template <class Entry> struct EventRing {
 	DmaBuffer memory;
 	u32 entries = 0, next = 0;
 	bool lap = true; /**< valid bit of a new entry */
+	u64 taken = 0;	 /**< entries so far */
+	u64 seen = 0;	 /**< 1 + taken when the last look found an entry, 0 if it found none */
 
 	Status create(Device &device, u32 count)
 	{
@@ -66,11 +81,21 @@ template <class Entry> struct EventRing {
 		dma_read_barrier();
 		entry = at;
 		entry.qw[valid.word].set(last);
+		taken++;
 		if (++next == entries) {
 			next = 0;
 			lap = !lap;
 		}
 		return true;
+	}
+
+	/** Whether the next entry was there the last time already. To be asked at intervals. */
+	bool stuck(const hw::Field &valid)
+	{
+		const Entry &at = memory.as<Entry>()[next];
+		bool there = valid.take(at.qw[valid.word].read_once()) == lap;
+
+		return exchange(seen, there ? taken + 1 : 0) == taken + 1 && there;
 	}
 };
 
@@ -86,6 +111,7 @@ struct EventQueues::Ceq {
 	explicit Ceq(u32 n) : number(n) {}
 
 	bool take(Device &device, CqSlot *cqs, u32 cq_limit);
+	bool stuck();
 
 	const u32 number;
 	EventRing<hw::Ceqe> ring;
@@ -100,7 +126,7 @@ struct EventQueues::Aeq {
 
 /** A lent vector: its queues, and the work item that goes on where the interrupt stops. */
 struct EventQueues::Vector {
-	Vector(EventQueues &q, u32 i) : queues(q), index(i), work(go_on, this) {}
+	Vector(EventQueues &q, u32 i) : queues(q), index(i), work(go_on, this, SHIM_WORK_EVENTS) {}
 
 	Status request(const char *use, int number, u32 cpu);
 	void free();
@@ -108,7 +134,9 @@ struct EventQueues::Vector {
 
 	static void on_interrupt(void *vector);
 	static void go_on(void *vector);
+	void serve();
 	bool take();
+	void look();
 
 	EventQueues &queues;
 	const u32 index;
@@ -117,11 +145,15 @@ struct EventQueues::Vector {
 	u32 hw_index = 0;
 	bool requested = false;
 	Atomic<bool> stopping{false};
+	u64 window_begin = 0, used_ns = 0; /* of the interrupt handler only */
 	Work work;
 };
 
 struct EventQueues::State {
-	State() : qps(SHIM_LOCK_QP_TABLE) {}
+	explicit State(Device &d)
+		: device(d), qps(SHIM_LOCK_QP_TABLE), sentinel(look, this, SHIM_WORK_EVENTS)
+	{
+	}
 	~State()
 	{
 		for (usize i = 0; i < ceqs.count(); i++)
@@ -131,17 +163,20 @@ struct EventQueues::State {
 	}
 
 	Status create(EventQueues &queues, u32 vector_count, u32 ceq_count);
-	bool take_async(Device &device);
-	void dispatch(Device &device, const hw::Aeqe &entry);
+	bool take_async();
+	bool async_stuck();
+	void dispatch(const hw::Aeqe &entry);
 	bool to_cq(u32 id, const AsyncEvent &event);
+	static void look(void *state);
 
+	Device &device;
 	Array<CqSlot> cqs;
 	LookupTable<Qp> qps;
 	Array<Ceq *> ceqs;
 	Array<Vector *> vectors;
 	u32 first_ceq_vector = 0; /* 0 if the AEQ shares it */
 	Aeq aeq;
-	bool overflow_told = false;
+	Work sentinel; /* runs while the AEQ, the last of the queues, exists */
 };
 
 EventQueues::EventQueues(Device &device) : device_(device) {}
@@ -192,31 +227,69 @@ bool EventQueues::Vector::take()
 		more = ceq->take(queues.device_, state.cqs.data(),
 				 static_cast<u32>(state.cqs.count()));
 	if (has_aeq && state.aeq.up.load())
-		more |= state.take_async(queues.device_);
+		more |= state.take_async();
 	return more;
 }
 
 void EventQueues::Vector::on_interrupt(void *arg)
 {
 	Vector &vector = *static_cast<Vector *>(arg);
+	u64 begin = shim_now_ns();
 
-	if (vector.take())
+	if (begin - vector.window_begin >= window_ns) {
+		vector.window_begin = begin;
+		vector.used_ns = 0;
+	}
+	if (vector.used_ns >= share_ns) {
 		vector.work.queue(vector.queues.device_.shim);
-	else if (!vector.stopping.load())
-		vector.enable();
+		return;
+	}
+	vector.serve();
+	vector.used_ns += shim_now_ns() - begin;
 }
 
 void EventQueues::Vector::go_on(void *arg)
 {
-	/* Queued anew for each budget, so that other work gets its turn. */
-	on_interrupt(arg);
+	static_cast<Vector *>(arg)->serve();
+}
+
+/** Take a budget's worth; the rest is for the work item, queued anew so that others get a turn. */
+void EventQueues::Vector::serve()
+{
+	if (take())
+		work.queue(queues.device_.shim);
+	else if (!stopping.load())
+		enable();
+}
+
+/** Serve it if an interrupt of it was lost. */
+void EventQueues::Vector::look()
+{
+	bool missed = ceq && ceq->stuck();
+
+	if (has_aeq)
+		missed |= queues.state_->async_stuck();
+	if (!missed)
+		return;
+	shim_log_limited(queues.device_.shim, SHIM_INFO,
+			 "an interrupt of vector %u did not come; its events were taken late",
+			 hw_index);
+	work.queue(queues.device_.shim);
+}
+
+void EventQueues::State::look(void *arg)
+{
+	State &s = *static_cast<State *>(arg);
+
+	for (usize i = 0; i < s.vectors.count(); i++)
+		s.vectors[i]->look();
+	s.sentinel.queue_ms(s.device.shim, look_ms);
 }
 
 /* ---- Plan ---- */
 
 Status EventQueues::State::create(EventQueues &queues, u32 vector_count, u32 ceq_count)
 {
-	Device &device = queues.device_;
 	auto cq_slots = Array<CqSlot>::create(device.hmc.count(hw::HmcObject::cq));
 	auto ceq_array = Array<Ceq *>::create(ceq_count);
 	auto vector_array = Array<Vector *>::create(vector_count);
@@ -248,7 +321,7 @@ Status EventQueues::plan()
 {
 	u32 cpus = shim_online_cpus();
 	u32 lent = min(shim_vectors(device_.shim), cpus + 1);
-	auto state = make<State>();
+	auto state = make<State>(device_);
 
 	if (!state)
 		return Error::no_memory;
@@ -350,6 +423,13 @@ void EventQueues::destroy_ceq0()
 	state_ = Owner<State>();
 }
 
+bool EventQueues::Ceq::stuck()
+{
+	SpinGuard guard(lock);
+
+	return ring.stuck(hw::ceqe::valid);
+}
+
 /** Take a budget's worth of entries; whether it was used up. */
 bool EventQueues::Ceq::take(Device &device, CqSlot *cqs, u32 cq_limit)
 {
@@ -409,6 +489,7 @@ Status EventQueues::create_aeq()
 	device_.write(reg::pfint_aeqctl, cause(vector.hw_index, true));
 	if (!vector.ceq)
 		vector.enable();
+	s.sentinel.queue_ms(device_.shim, look_ms);
 	return {};
 }
 
@@ -417,6 +498,7 @@ void EventQueues::destroy_aeq()
 	State &s = *state_;
 	Vector &vector = *s.vectors[0];
 
+	s.sentinel.cancel();
 	device_.write(reg::pfint_aeqctl, 0);
 	if (!vector.ceq)
 		vector.free();
@@ -431,7 +513,7 @@ void EventQueues::destroy_aeq()
 }
 
 /** Take a budget's worth of entries; whether it was used up. */
-bool EventQueues::State::take_async(Device &device)
+bool EventQueues::State::take_async()
 {
 	SpinGuard guard(aeq.lock);
 	u32 taken = 0;
@@ -441,14 +523,21 @@ bool EventQueues::State::take_async(Device &device)
 
 		if (!aeq.ring.take(hw::aeqe::valid, entry))
 			break;
-		dispatch(device, entry);
+		dispatch(entry);
 	}
 	if (taken)
 		device.write(reg::pfpe_aeqalloc, taken);
 	return taken == aeq_budget;
 }
 
-void EventQueues::State::dispatch(Device &device, const hw::Aeqe &entry)
+bool EventQueues::State::async_stuck()
+{
+	SpinGuard guard(aeq.lock);
+
+	return aeq.up.load() && aeq.ring.stuck(hw::aeqe::valid);
+}
+
+void EventQueues::State::dispatch(const hw::Aeqe &entry)
 {
 	namespace f = hw::aeqe;
 	u32 code = static_cast<u32>(entry.get(f::code));
@@ -458,16 +547,20 @@ void EventQueues::State::dispatch(Device &device, const hw::Aeqe &entry)
 	const AeInfo &info = ae_info(code);
 	const AsyncEvent event = {.code = static_cast<u16>(code),
 				  .source = static_cast<u8>(source),
-				  .qp_state = static_cast<u8>(entry.get(f::qp_state)),
 				  .wqe_index = static_cast<u32>(entry.get(f::wqe_index)),
 				  .info = &info};
 	bool known = false;
 
-	if (entry.get(f::overflow) && !exchange(overflow_told, true))
-		shim_log(device.shim, SHIM_ERR,
-			 "asynchronous events were lost: their queue was full");
-	if (info.action == AeAction::device_fatal)
+	if (entry.get(f::overflow))
+		shim_log_limited(
+			device.shim, SHIM_ERR,
+			"asynchronous events were lost, their queue was full; QPs that stand "
+			"still have to be made anew");
+	if (info.action == AeAction::device_fatal) {
+		shim_log_limited(device.shim, SHIM_ERR, "event 0x%03x, %s: %s", code,
+				 hw::ae_name(code), info.meaning);
 		return device.declare_dead(info.meaning);
+	}
 
 	if (info.object == AeObject::qp ||
 	    (info.object == AeObject::by_source && hw::ae_source_is_qp(source)))
@@ -477,8 +570,8 @@ void EventQueues::State::dispatch(Device &device, const hw::Aeqe &entry)
 		known = to_cq(id, event);
 	if (!known)
 		shim_log_limited(device.shim, SHIM_DBG,
-				 "event %#x (%s) of object %u, source %#x: nobody's", code,
-				 info.meaning, id, source);
+				 "event 0x%03x, %s, of object %u (%s): nobody's", code,
+				 hw::ae_name(code), id, ae_source_name(source));
 }
 
 bool EventQueues::State::to_cq(u32 id, const AsyncEvent &event)

@@ -8,7 +8,8 @@
  * each CPU is worth a CEQ. Entries name objects by number; a number is looked up
  * under the queue's lock, and an object that leaves takes the same lock, so an
  * entry of an object that is gone is dropped. What a handler does in interrupt
- * context is bounded: after a budget of entries the rest goes to a work item.
+ * context is bounded: after a budget of entries, or a share of the CPU's time, the
+ * rest goes to a work item. Interrupts that got lost are made up for after a second.
  */
 #ifndef IRDMA_EQ_EVENT_QUEUES_H
 #define IRDMA_EQ_EVENT_QUEUES_H
@@ -26,8 +27,7 @@ class Qp;
 /** An asynchronous event as it is handed to a QP or CQ. */
 struct AsyncEvent {
 	u16 code;
-	u8 source;   /**< hw::AeSource */
-	u8 qp_state; /**< hw::QpState, as the device says */
+	u8 source; /**< hw::AeSource */
 	u32 wqe_index;
 	const AeInfo *info; /**< never null: unknown codes have an entry of their own */
 };
