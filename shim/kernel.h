@@ -62,7 +62,7 @@ enum shim_level {
 void shim_log(struct shim_device *dev, enum shim_level level, const char *fmt, ...)
 	SHIM_PRINTF(3, 4);
 /*
- * The same, no more than ten lines in five seconds per device. For what users can provoke.
+ * The same, no more than ten lines of a level in five seconds per device. For what users can provoke.
  * SHIM_DBG is not limited: whoever switches it on wants all of it.
  */
 void shim_log_limited(struct shim_device *dev, enum shim_level level, const char *fmt, ...)

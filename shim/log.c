@@ -61,7 +61,7 @@ void shim_log(struct shim_device *dev, enum shim_level level, const char *fmt, .
 
 /**
  * shim_log_limited() - the same for what can happen often
- * @dev: whose line it is; the limit is per device
+ * @dev: whose line it is; the limit is per device and level
  * @level: how grave; SHIM_DBG is not limited
  * @fmt: as printk(), without a newline
  *
@@ -72,7 +72,7 @@ void shim_log_limited(struct shim_device *dev, enum shim_level level, const char
 	struct va_format vaf = { .fmt = fmt };
 	va_list args;
 
-	if (level != SHIM_DBG && !__ratelimit(&dev->limited))
+	if (level != SHIM_DBG && !__ratelimit(&dev->limited[level]))
 		return;
 	va_start(args, fmt);
 	vaf.va = &args;

@@ -21,7 +21,8 @@ static int prepare(struct shim_device *dev, struct auxiliary_device *adev)
 
 	if (err)
 		return err;
-	ratelimit_state_init(&dev->limited, 5 * HZ, 10);
+	for (i = 0; i < ARRAY_SIZE(dev->limited); i++)
+		ratelimit_state_init(&dev->limited[i], 5 * HZ, 10);
 	dev->vector = kcalloc(dev->vectors, sizeof(*dev->vector), GFP_KERNEL);
 	if (!dev->vector)
 		return -ENOMEM;

@@ -58,7 +58,7 @@ struct shim_device {
 	u16 pf_id;
 	u16 vsi;
 	struct workqueue_struct *workqueues[SHIM_WORK_KINDS];
-	struct ratelimit_state limited;
+	struct ratelimit_state limited[SHIM_DBG]; /* by level, lest refusals hide events */
 	bool registered;
 	struct rdma_stat_desc statistics[IRDMA_STATISTICS];
 	atomic_t dma_buffers;
