@@ -74,13 +74,16 @@ def failing(**steps: range) -> str:
     return ",".join(f"{step}:{n}" for step, numbers in steps.items() for n in numbers)
 
 
-# The MAD layer's queue pair takes the first two modifications, own addresses the
-# first entries of the ARP table.
-FAILURES = failing(modify_qp=range(3, 120, 2), manage_arp=range(6, 80, 3),
-                   flush_wqes=range(2, 3))
+CARD = "/machine/peripheral/card"
+FAILURES = failing(modify_qp=range(1, 120, 2), manage_arp=range(2, 80, 3),
+                   work_sched_node=range(1, 60, 3), flush_wqes=range(2, 3))
 # What the driver tells of commands that fail.
 COMMAND_FAILED = r"irdma\d: (command \w+ failed|QP \d+: flush failed|.*stays)"
-NEIGHBOURS = """
+# Two traffic classes, so that queue sets come and go, and neighbours to send to.
+SCENE = """
+    dcb ets set dev eth0 prio-tc 0:0 1:0 2:0 3:0 4:1 5:1 6:1 7:1 tc-tsa 0:ets 1:ets 2:strict \\
+        3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:50 1:50 2:0 3:0 4:0 5:0 6:0 7:0
+    sleep 1
     for i in $(seq 100 115); do
         ip neigh replace 10.0.0.$i lladdr 52:54:00:00:01:$(printf %02x $i) dev eth0 nud permanent
     done
@@ -125,15 +128,17 @@ def check_failures(trace: Path) -> int:
 def failed_commands_change_nothing(kernel: str) -> None:
     """The device refuses commands: state, attributes, path and ARP entry stay as they were."""
     trace = LOGS / f"verbs-failing.{kernel}.trace"
-    setup = Setup(kernel=kernel, trace=trace, fail=FAILURES, allow=[COMMAND_FAILED])
-    with Guest(setup) as guest:
-        print(guest.run(NEIGHBOURS + "modify-table failing").output)
+    with Guest(Setup(kernel=kernel, trace=trace, allow=[COMMAND_FAILED])) as guest:
+        guest.run(SCENE)
+        guest.qmp("qom-set", path=CARD, property="fail", value=FAILURES)
+        print(guest.run("modify-table failing").output)
+        guest.qmp("qom-set", path=CARD, property="fail", value="")
     failed = check_failures(trace)
-    print(f"{failed} commands MODIFY_QP failed")
-    assert failed > 10
+    handles = {context.get("qs_handle", 0) for context in events(trace, "qp_ctx")}
+    print(f"{failed} commands MODIFY_QP failed; queue sets {sorted(handles)}")
+    assert failed > 10 and len(handles) > 1
 
 
-CARD = "/machine/peripheral/card"
 # Errors of a send and of a receive, of the whole QP, and drained events that nobody waits for.
 DISTURBANCES = ("ae:code=0x50a,id={}", "ae:code=0x303,source=1,id={}", "ae:code=0x700,source=0,id={}",
                 "ae:code=0x900,source=0,id={}", "ae:code=0x109,id={},wqe=3,n=3")
@@ -147,7 +152,7 @@ def disturb(guest: Guest, script: str, timeout: float) -> str:
     dice = random.Random(1)
     end = time.monotonic() + timeout
     while not command.ended.wait(0.02) and time.monotonic() < end:
-        events_now = [dice.choice(DISTURBANCES).format(dice.randrange(2, 60)) for _ in range(20)]
+        events_now = [dice.choice(DISTURBANCES).format(dice.randrange(2, 200)) for _ in range(40)]
         guest.qmp("qom-set", path=CARD, property="inject", value=";".join(events_now))
     done = command.wait(1)
     assert done.status == 0, done.output

@@ -30,6 +30,7 @@ MODULE_PARM_DESC(events, "the device is made to report errors meanwhile: only fo
 
 struct vt_device vt;
 atomic_t vt_passed, vt_failed;
+atomic_t vt_errors;	/* events about queue pairs but the drained ones */
 
 /**
  * vt_fail() - report a check that does not hold

@@ -80,6 +80,7 @@ static void on_event(struct ib_event *event, void *context)
 
 	if (event->event != IB_EVENT_SQ_DRAINED) {
 		atomic_inc(&q->others);
+		atomic_inc(&vt_errors);
 		return;
 	}
 	atomic_inc(&q->drained);

@@ -188,4 +188,6 @@ void vt_test_threads(void)
 	if (!vt_events)
 		no_update_lost();
 	all_at_once();
+	CHECK(vt_events == (atomic_read(&vt_errors) > 0), "%d errors of queue pairs were told",
+	      atomic_read(&vt_errors));
 }

@@ -51,7 +51,7 @@ struct vt_qp {
 /* main.c */
 extern bool vt_events;
 extern struct vt_device vt;
-extern atomic_t vt_passed, vt_failed;
+extern atomic_t vt_passed, vt_failed, vt_errors;
 
 /*
  * One check: prints what was expected if it does not hold. It is the value of
