@@ -41,6 +41,7 @@ DROPPED = ("t", "ev", "op", "wqe", "key")
 STATES = {1: "idle", 2: "rts", 3: "sqd", 4: "rtr", 6: "error"}
 TYPES = {3: "rc", 4: "ud"}
 NODE_OPS = {0: "add", 1: "modify", 2: "delete"}
+CAUSE_ENABLE = 1 << 30          # of an interrupt cause register
 PAGE = 4096
 CCQ = "CCQ"
 
@@ -95,14 +96,14 @@ class Names:
     def known(self, kind: str, number: int) -> bool:
         return (kind, number) in self._objects
 
-    def place(self, owner: str, role: str, value: str) -> str:
-        """The name of an address or opaque value of an object.
+    def place(self, owner: str, role: str, value: str, number: int) -> str:
+        """The name of an address or opaque value of the object of that number.
 
         The first of a role has the role's name, others a number behind it.
         """
         if int(value, 16) < LARGEST_NUMBER:
-            return f"number of {owner}"
-        key = owner if ":" in owner else f"{self._phase}:{owner}"
+            return f"number of {owner}" if int(value, 16) == number else value
+        key = owner if ":" in owner or owner == CCQ else f"{self._phase}:{owner}"
         values = self._places.setdefault(key, {}).setdefault(role, [])
         if value not in values:
             values.append(value)
@@ -169,6 +170,7 @@ class Reader:
     def _fields(self, event: dict, owner: str) -> Fields:
         """The fields by name, except what only counts or is random."""
         fields: Fields = {}
+        number = event.get("qp", event.get("cq", 0))
         pd = event.get("pd", 0) | event.get("pd_hi", 0) << 16
         for name, value in event.items():
             if name in DROPPED or name == "pd_hi":
@@ -180,7 +182,7 @@ class Reader:
             elif name in KINDS:
                 fields[name] = self.names.of(KINDS[name], value)
             elif name in PLACES:
-                fields[name] = self.names.place(owner, name, value)
+                fields[name] = self.names.place(owner, name, value, number)
             else:
                 fields[name] = value
         return fields
@@ -219,14 +221,14 @@ class Reader:
         return Line("cqp", label, subject, fields)
 
     def _context(self, command: Line, event: dict, user: bool) -> None:
+        if user and command.fields.pop("virtual_queues", 0):
+            # Indexes of page-list entries, 0 is not shown: as if they were addresses.
+            event = dict(event)
+            for queue in ("sq_addr", "rq_addr"):
+                event[queue] = hex(int(event.get(queue, "0"), 16) + LARGEST_NUMBER)
         for name, value in self._fields(event, command.subject).items():
             if name != "qp":
                 command.fields[f"ctx.{name}"] = value
-        if user and command.fields.get("virtual_queues"):
-            # Indexes of page-list entries; 0 is one of them and not shown.
-            command.fields.pop("virtual_queues")
-            for queue in ("ctx.sq_addr", "ctx.rq_addr"):
-                command.fields[queue] = queue.partition(".")[2]
 
     def _detail(self, command: Line, kind: str, event: dict) -> None:
         """What a command has in memory: a field of its own for each entry."""
@@ -269,6 +271,10 @@ class Reader:
         elif kind == "reg" and event["name"] == "ccqp":
             address = int(event["value"], 16)
             yield Line("reg", "ccqp." + ("create" if address else "destroy"))
+        elif kind == "reg" and event["name"] in ("ceqctl", "aeqctl"):
+            value = event["value"]
+            what = "enable" if value & CAUSE_ENABLE else "disable" if value else "clear"
+            yield Line("reg", f"{event['name']}.{what}", fields={"value": value})
         elif kind == "reg" and event["name"] != "cqpdb":
             yield Line("reg", event["name"], fields={"value": event["value"]})
         elif kind == "doorbell":
