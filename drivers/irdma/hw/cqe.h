@@ -15,10 +15,11 @@ struct Cqe : Words<4> {};
 static_assert(sizeof(Cqe) == 32);
 
 namespace cqe {
-inline constexpr Field length{"length", 0, 31, 0}; /* payload of a receive; UD: plus 40 for the GRH */
+inline constexpr Field length{"length", 0, 31,
+			      0}; /* payload of a receive; UD: plus 40 for the GRH */
 inline constexpr Field rtt{"rtt", 0, 63, 32};
 inline constexpr Field completion_ctx{"completion_ctx", 1, 63, 0}; /* qpc::completion_ctx */
-inline constexpr Field inv_stag{"inv_stag", 2, 31, 0};		   /* RC receive with bit 53 of word 3 */
+inline constexpr Field inv_stag{"inv_stag", 2, 31, 0}; /* RC receive with bit 53 of word 3 */
 inline constexpr Field qp{"qp", 2, 55, 32};
 inline constexpr Field minor_error{"minor_error", 3, 15, 0};
 inline constexpr Field major_error{"major_error", 3, 31, 16};
@@ -32,9 +33,9 @@ inline constexpr Field op{"op", 3, 61, 56};
 inline constexpr Field is_sq{"is_sq", 3, 62, 62};
 inline constexpr Field valid{"valid", 3, 63, 63};
 inline constexpr Field fields[] = {
-	length,	      rtt,	   completion_ctx, inv_stag, qp,	   minor_error,
-	major_error,  wqe_index,   extended,	   push_dropped, stag_or_ipv4, solicited,
-	error,	      op,	   is_sq,	   valid,
+	length,	     rtt,	completion_ctx, inv_stag,     qp,	    minor_error,
+	major_error, wqe_index, extended,	push_dropped, stag_or_ipv4, solicited,
+	error,	     op,	is_sq,		valid,
 };
 static_assert(well_formed(fields, 4));
 

@@ -101,9 +101,9 @@ inline constexpr Field dcqcn_f{"dcqcn_f", 7, 27, 25};
 inline constexpr Field cc_cfg_valid{"cc_cfg_valid", 7, 31, 31};
 inline constexpr Field rreduce_mperiod{"rreduce_mperiod", 7, 63, 32};
 inline constexpr Field fields[] = {
-	disable_packed, rto_policy,	sq_size,       protocol,      struct_version, ceqs_per_vf,
-	sq_addr,	hmc_profile,	enabled_vfs,   cookie,	      minor_version,  major_version,
-	min_rate,	min_dec_factor, dcqcn_t,       hai_factor,    rai_factor,     dcqcn_b,
+	disable_packed, rto_policy,	sq_size,	 protocol,   struct_version, ceqs_per_vf,
+	sq_addr,	hmc_profile,	enabled_vfs,	 cookie,     minor_version,  major_version,
+	min_rate,	min_dec_factor, dcqcn_t,	 hai_factor, rai_factor,     dcqcn_b,
 	dcqcn_f,	cc_cfg_valid,	rreduce_mperiod,
 };
 static_assert(well_formed(fields, 8));
@@ -135,18 +135,19 @@ inline constexpr Field arp_valid{"arp_valid", 3, 59, 59};
 inline constexpr Field next_state{"next_state", 3, 62, 60};
 inline constexpr Field shadow_addr{"shadow_addr", 5, 63, 0};
 inline constexpr Field fields[] = {
-	new_mss,      term_len,	      context_addr, qp,		     cqp::opcode,
-	ord_valid,    toe_ctx_valid,  cached_var_valid, virtual_queues, force_loopback,
-	cq_num_valid, qp_type,	      mac_valid,    mss_change,	     ignore_mw_bound,
-	remove_hash,  term_act,	      reset_con,    arp_valid,	     next_state,
-	cqp::valid,   shadow_addr,
+	new_mss,	term_len,	context_addr,	 qp,
+	cqp::opcode,	ord_valid,	toe_ctx_valid,	 cached_var_valid,
+	virtual_queues, force_loopback, cq_num_valid,	 qp_type,
+	mac_valid,	mss_change,	ignore_mw_bound, remove_hash,
+	term_act,	reset_con,	arp_valid,	 next_state,
+	cqp::valid,	shadow_addr,
 };
 static_assert(well_formed(fields, 8));
 } // namespace cqp_qp
 
 /* CREATE_CQ, MODIFY_CQ, DESTROY_CQ. */
 namespace cqp_cq {
-inline constexpr Field size{"size", 0, 20, 0}; /* entries */
+inline constexpr Field size{"size", 0, 20, 0};	     /* entries */
 inline constexpr Field context{"context", 1, 62, 0}; /* opaque; comes back in CEQ entries */
 inline constexpr Field shadow_read_threshold{"shadow_read_threshold", 2, 17, 0};
 inline constexpr Field cq{"cq", 3, 18, 0};
@@ -165,10 +166,26 @@ inline constexpr Field first_pble{"first_pble", 6, 27, 0};
 inline constexpr Field tph_value{"tph_value", 7, 7, 0};
 inline constexpr Field vsi{"vsi", 7, 17, 8};
 inline constexpr Field fields[] = {
-	size,	     context,	 shadow_read_threshold, cq,	    ceq,	cqp::opcode,
-	resize,	     pbl_level,	 check_overflow,	virtual_map, ceqe_mask, ceq_valid,
-	tph_enable,  avoid_mem_conflict, cqp::valid,	addr,	    shadow_addr, first_pble,
-	tph_value,   vsi,
+	size,
+	context,
+	shadow_read_threshold,
+	cq,
+	ceq,
+	cqp::opcode,
+	resize,
+	pbl_level,
+	check_overflow,
+	virtual_map,
+	ceqe_mask,
+	ceq_valid,
+	tph_enable,
+	avoid_mem_conflict,
+	cqp::valid,
+	addr,
+	shadow_addr,
+	first_pble,
+	tph_value,
+	vsi,
 };
 static_assert(well_formed(fields, 8));
 inline constexpr u32 max_shadow_read_threshold = 0x3ffff;
@@ -199,7 +216,8 @@ inline constexpr u32 bind = 0x10;
 
 /* ALLOC_STAG, REG_MR, DEALLOC_STAG. */
 namespace cqp_stag {
-inline constexpr Field va{"va", 0, 63, 0}; /* VA of the first byte, or its offset in the first page */
+inline constexpr Field va{"va", 0, 63,
+			  0}; /* VA of the first byte, or its offset in the first page */
 inline constexpr Field length{"length", 1, 45, 0};
 inline constexpr Field pd{"pd", 1, 63, 46};
 inline constexpr Field key{"key", 2, 7, 0};
@@ -219,10 +237,9 @@ inline constexpr Field addr{"addr", 4, 63, 0};
 inline constexpr Field hmc_fn{"hmc_fn", 5, 5, 0};
 inline constexpr Field first_pble{"first_pble", 6, 27, 0};
 inline constexpr Field fields[] = {
-	va,	   length,	     pd,	    key,       index,	    parent_index, cqp::opcode,
-	mw_type2,  is_mr,	     pbl_level,	    page_size, access,	    remote_access,
-	mw1_no_key_check, va_based,  use_hmc_fn,    use_pf_rid, cqp::valid, addr,	  hmc_fn,
-	first_pble,
+	va,	  length,     pd,	  key,	      index,  parent_index,  cqp::opcode,
+	mw_type2, is_mr,      pbl_level,  page_size,  access, remote_access, mw1_no_key_check,
+	va_based, use_hmc_fn, use_pf_rid, cqp::valid, addr,   hmc_fn,	     first_pble,
 };
 static_assert(well_formed(fields, 8));
 } // namespace cqp_stag
@@ -337,9 +354,9 @@ inline constexpr Field src_ip2{"src_ip2", 6, 63, 32};
 inline constexpr Field src_ip1{"src_ip1", 7, 31, 0};
 inline constexpr Field src_ip0{"src_ip0", 7, 63, 32};
 inline constexpr Field fields[] = {
-	src_mac, vlan_tag,    traffic_class, pd,	  flow_label, pd_hi,	hop_limit,
-	arp_index, ah,	      cqp::opcode,   ipv4,	  insert_vlan, loopback, cqp::valid,
-	dest_ip3, dest_ip2,   dest_ip1,	     dest_ip0,	  src_ip3,    src_ip2,	src_ip1,
+	src_mac,   vlan_tag, traffic_class, pd,	      flow_label,  pd_hi,    hop_limit,
+	arp_index, ah,	     cqp::opcode,   ipv4,     insert_vlan, loopback, cqp::valid,
+	dest_ip3,  dest_ip2, dest_ip1,	    dest_ip0, src_ip3,	   src_ip2,  src_ip1,
 	src_ip0,
 };
 static_assert(well_formed(fields, 8));
@@ -360,7 +377,7 @@ inline constexpr Field command2{"command2", 6, 31, 0};
 inline constexpr Field entry2_valid{"entry2_valid", 6, 63, 63};
 inline constexpr Field data2{"data2", 7, 63, 0};
 inline constexpr Field fields[] = {
-	command0,   data0,    hmc_fn,	    buffer, more_entries, skip_entry, cqp::opcode,
+	command0,   data0,    hmc_fn,	    buffer, more_entries, skip_entry,	cqp::opcode,
 	cqp::valid, command1, entry1_valid, data1,  command2,	  entry2_valid, data2,
 };
 static_assert(well_formed(fields, 8));
@@ -373,9 +390,10 @@ inline constexpr Field sd_index{"sd_index", 0, 14, 0};
 inline constexpr Field sd_partition{"sd_partition", 0, 15, 15}; /* 1: a segment of this function */
 inline constexpr Field sd_write{"sd_write", 0, 31, 31};		/* always 1 */
 inline constexpr Field sd_valid{"sd_valid", 1, 0, 0};
-inline constexpr Field sd_direct{"sd_direct", 1, 1, 1};	  /* 1: a 2 MiB page, 0: a table of 512 pages */
+inline constexpr Field sd_direct{"sd_direct", 1, 1,
+				 1}; /* 1: a 2 MiB page, 0: a table of 512 pages */
 inline constexpr Field sd_bp_count{"sd_bp_count", 1, 11, 2}; /* 4 KiB pages, 512 */
-inline constexpr Field sd_page{"sd_page", 1, 63, 12};	  /* address / 4096 */
+inline constexpr Field sd_page{"sd_page", 1, 63, 12};	     /* address / 4096 */
 } // namespace cqp_sds
 
 /* QUERY_FPM and COMMIT_FPM. */
@@ -462,8 +480,8 @@ inline constexpr Field priority_type{"priority_type", 3, 60, 59};
 inline constexpr Field leaf{"leaf", 3, 61, 61};
 inline constexpr Field enable{"enable", 3, 62, 62};
 inline constexpr Field fields[] = {
-	node,	    parent,	   cqp::opcode, vm_vf_number, node_op, vm_vf_type,
-	traffic_class, priority_type, leaf,	enable,	      cqp::valid, weight, vsi,
+	node,	       parent, cqp::opcode, vm_vf_number, node_op, vm_vf_type, traffic_class,
+	priority_type, leaf,   enable,	    cqp::valid,	  weight,  vsi,
 };
 static_assert(well_formed(fields, 8));
 inline constexpr u32 op_add = 0;
@@ -530,9 +548,9 @@ inline constexpr Field dest_ip2{"dest_ip2", 6, 63, 32};
 inline constexpr Field dest_ip1{"dest_ip1", 7, 31, 0};
 inline constexpr Field dest_ip0{"dest_ip0", 7, 63, 32};
 inline constexpr Field fields[] = {
-	mac,	 dest_port, src_port, qp,      qs_handle, vlan,	    cqp::opcode,
-	entry_type, vlan_valid, ipv4, manage,  cqp::valid, src_ip3, src_ip2,
-	src_ip1, src_ip0,   dest_ip3, dest_ip2, dest_ip1,  dest_ip0,
+	mac,	    dest_port,	src_port, qp,	    qs_handle,	vlan,	  cqp::opcode,
+	entry_type, vlan_valid, ipv4,	  manage,   cqp::valid, src_ip3,  src_ip2,
+	src_ip1,    src_ip0,	dest_ip3, dest_ip2, dest_ip1,	dest_ip0,
 };
 static_assert(well_formed(fields, 8));
 } // namespace cqp_qhash

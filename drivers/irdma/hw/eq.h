@@ -38,8 +38,8 @@ inline constexpr Field tcp_state{"tcp_state", 1, 60, 57};
 inline constexpr Field q2_data{"q2_data", 1, 62, 61};
 inline constexpr Field valid{"valid", 1, 63, 63};
 inline constexpr Field fields[] = {
-	completion_ctx, id_low, wqe_index, overflow,  code,    id_high,
-	source,		qp_state, tcp_state, q2_data, valid,
+	completion_ctx, id_low,	  wqe_index, overflow, code,  id_high,
+	source,		qp_state, tcp_state, q2_data,  valid,
 };
 static_assert(well_formed(fields, 2));
 } // namespace aeqe

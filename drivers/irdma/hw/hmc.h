@@ -24,13 +24,13 @@ static_assert(sizeof(FpmBuffer) == 176);
 enum class HmcObject : u8 {
 	qp,
 	cq,
-	hte,   /* hash table */
+	hte, /* hash table */
 	arp,
 	apbvt, /* port bitmap: fixed size, not counted */
 	mr,
-	xf,    /* transmit FIFO */
-	xffl,  /* its free list */
-	q1,    /* incoming READs */
+	xf,   /* transmit FIFO */
+	xffl, /* its free list */
+	q1,   /* incoming READs */
 	q1fl,
 	timer,
 	fsimc, /* multicast groups */
@@ -105,8 +105,8 @@ static_assert(well_formed(fixed_fields, 22));
 inline constexpr Field fpm_count{"count", 0, 31, 0};
 inline constexpr Field fpm_qp_count{"count", 0, 18, 0}; /* of QPs */
 inline constexpr Field fpm_cq_count{"count", 0, 19, 0}; /* of CQs */
-inline constexpr Field fpm_size{"size", 0, 63, 32}; /* QUERY_FPM: see HmcObjectInfo::Size */
-inline constexpr Field fpm_base{"base", 0, 63, 32}; /* COMMIT_FPM: in units of 512 bytes */
+inline constexpr Field fpm_size{"size", 0, 63, 32};	/* QUERY_FPM: see HmcObjectInfo::Size */
+inline constexpr Field fpm_base{"base", 0, 63, 32};	/* COMMIT_FPM: in units of 512 bytes */
 
 /* An entry of the page table of a paged segment. */
 inline constexpr u64 pd_entry_valid = 1;

@@ -30,10 +30,10 @@ inline constexpr u32 max_ird = 127;
 inline constexpr u32 max_ord = 255;
 inline constexpr u32 max_cq_entries = 1048575;
 inline constexpr u64 max_mr_bytes = 0x200000000000ULL; /* 32 TiB: the length field has 46 bits */
-inline constexpr u32 max_message_bytes = 0x7fffffff; /* 2 GiB less one */
+inline constexpr u32 max_message_bytes = 0x7fffffff;   /* 2 GiB less one */
 inline constexpr u32 max_push_pages = 1024;
 inline constexpr u32 first_user_qp = 3; /* 0 does not exist, 1 is GSI, 2 is reserved */
-inline constexpr u32 max_pds = 262144; /* 18 bits */
+inline constexpr u32 max_pds = 262144;	/* 18 bits */
 inline constexpr u32 max_user_priorities = 8;
 inline constexpr u32 max_traffic_classes = 8;
 
@@ -41,7 +41,7 @@ inline constexpr u32 max_ceqs = 1024;
 inline constexpr u32 max_ceq_entries = 262143;
 inline constexpr u32 max_aeq_entries = 524287;
 inline constexpr u32 max_ws_nodes = 1023;
-inline constexpr u32 max_arp_entries = 4096; /* 12-bit index */
+inline constexpr u32 max_arp_entries = 4096;  /* 12-bit index */
 inline constexpr u32 max_mcast_groups = 8192; /* 13-bit index */
 inline constexpr u32 mcast_members_per_group = 8;
 

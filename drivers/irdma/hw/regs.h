@@ -27,10 +27,10 @@ inline constexpr Field cqperrcodes_minor{"minor", 0, 15, 0};
 inline constexpr Field cqperrcodes_major{"major", 0, 31, 16};
 
 /* Doorbells of the kernel; user processes have a page of their own. */
-inline constexpr u32 pfpe_cqarm = 0x502c00;	/* arm a CQ: its number */
-inline constexpr u32 pfpe_cqack = 0x502c80;	/* a CEQ entry was consumed: number of its CQ */
-inline constexpr u32 pfpe_aeqalloc = 0x502d00;	/* number of AEQ entries given back */
-inline constexpr u32 pfpe_wqealloc = 0x504400;	/* work was posted: number of the QP */
+inline constexpr u32 pfpe_cqarm = 0x502c00;    /* arm a CQ: its number */
+inline constexpr u32 pfpe_cqack = 0x502c80;    /* a CEQ entry was consumed: number of its CQ */
+inline constexpr u32 pfpe_aeqalloc = 0x502d00; /* number of AEQ entries given back */
+inline constexpr u32 pfpe_wqealloc = 0x504400; /* work was posted: number of the QP */
 
 /* The user doorbell page, and within it. */
 inline constexpr u32 db_page_offset = 8 * 1024 * 1024 - 64 * 1024;

@@ -85,8 +85,8 @@ inline constexpr Field remote_addr{"remote_addr", 2, 63, 0};
 inline constexpr Field remote_stag{"remote_stag", 3, 31, 0}; /* SEND with invalidate: the STag */
 inline constexpr Field imm_data{"imm_data", 0, 31, 0};
 inline constexpr Field rdma_fields[] = {
-	remote_addr, remote_stag, opcode, more_fragments, report_rtt, immediate, inline_length,
-	push, inline_data, read_fence, local_fence, signalled, valid,
+	remote_addr, remote_stag, opcode,     more_fragments, report_rtt, immediate, inline_length,
+	push,	     inline_data, read_fence, local_fence,    signalled,  valid,
 };
 static_assert(well_formed(rdma_fields, 4));
 
@@ -95,8 +95,8 @@ inline constexpr Field ud_qkey{"ud_qkey", 2, 31, 0};
 inline constexpr Field ud_dest_qp{"ud_dest_qp", 2, 55, 32};
 inline constexpr Field ud_ah{"ud_ah", 3, 16, 0};
 inline constexpr Field ud_fields[] = {
-	ud_qkey, ud_dest_qp, ud_ah, opcode, more_fragments, report_rtt, immediate, inline_length,
-	push, inline_data, read_fence, local_fence, signalled, valid,
+	ud_qkey,       ud_dest_qp, ud_ah,	opcode,	    more_fragments, report_rtt, immediate,
+	inline_length, push,	   inline_data, read_fence, local_fence,    signalled,	valid,
 };
 static_assert(well_formed(ud_fields, 4));
 } // namespace sq
@@ -123,9 +123,23 @@ inline constexpr Field page_size{"page_size", 3, 47, 46};
 inline constexpr Field access{"access", 3, 52, 48};
 inline constexpr Field va_based{"va_based", 3, 53, 53};
 inline constexpr Field fields[] = {
-	va,	   first_pble_hi, page,	  length,	 first_pble_lo,	 key,	      index,
-	sq::opcode, copy_host_pbl, pbl_level, page_size, access, va_based, sq::read_fence,
-	sq::local_fence, sq::signalled, sq::valid,
+	va,
+	first_pble_hi,
+	page,
+	length,
+	first_pble_lo,
+	key,
+	index,
+	sq::opcode,
+	copy_host_pbl,
+	pbl_level,
+	page_size,
+	access,
+	va_based,
+	sq::read_fence,
+	sq::local_fence,
+	sq::signalled,
+	sq::valid,
 };
 static_assert(well_formed(fields, 4));
 } // namespace sq_fastreg
@@ -140,8 +154,8 @@ inline constexpr Field access{"access", 3, 52, 48};
 inline constexpr Field va_based{"va_based", 3, 53, 53};
 inline constexpr Field type1{"type1", 3, 54, 54};
 inline constexpr Field fields[] = {
-	va,	     mw_stag,	     parent_stag, length,	 sq::opcode, access, va_based, type1,
-	sq::read_fence, sq::local_fence, sq::signalled, sq::valid,
+	va,	  mw_stag, parent_stag,	   length,	    sq::opcode,	   access,
+	va_based, type1,   sq::read_fence, sq::local_fence, sq::signalled, sq::valid,
 };
 static_assert(well_formed(fields, 4));
 } // namespace sq_bind
