@@ -17,9 +17,12 @@ class IdTable {
 public:
 	IdTable() : lock_(SHIM_LOCK_IDS) {}
 
-	/** May sleep. */
+	/** May sleep. Error::invalid if the device offers less than what it reserves. */
 	Status create(u32 first, u32 limit)
 	{
+		if (limit < first)
+			return Error::invalid;
+
 		auto words = Array<u64>::create(div_round_up(limit, 64));
 
 		IRDMA_TRY(words);

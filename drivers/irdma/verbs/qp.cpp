@@ -419,7 +419,9 @@ Status Qp::run_command(const QpPlan &plan)
 		.mac_valid = plan.mac_valid,
 	});
 
-	if (plan.hw_state == hw::QpState::error && device_.dead())
+	/* "In another state": the device has stopped it a moment before, its event is on the way. */
+	if (plan.hw_state == hw::QpState::error &&
+	    (device_.dead() || modified.code() == -SHIM_EBUSY))
 		return {};
 	if (!modified.ok() && drains)
 		draining_.store(0);
