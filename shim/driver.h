@@ -132,10 +132,10 @@ void irdma_device_registered(struct irdma_device *device);
 /* Take the engine down; all verbs objects are gone. Works with a dead device as well. */
 void irdma_device_stop(struct irdma_device *device);
 /*
- * The device is about to be removed. If it is gone from the bus or was reset under us, no command
- * is posted any more, so that objects go without waiting for answers.
+ * The device is about to be removed. If it is gone from the bus or is reset under us, no command
+ * is posted any more, so that objects go without waiting for answers. False then.
  */
-void irdma_device_removing(struct irdma_device *device);
+bool irdma_device_removing(struct irdma_device *device);
 
 /* Events of ice. */
 void irdma_before_tc_change(struct irdma_device *device);

@@ -195,8 +195,9 @@ int shim_vsi_filter(struct shim_device *dev, bool enable)
  * @dev: the device; it will be removed and probed anew
  *
  * Context: Any; returns at once.
+ * Return: 0; -EBUSY if a reset is under way; another errno if ice does not reset any more.
  */
-void shim_request_reset(struct shim_device *dev)
+int shim_request_reset(struct shim_device *dev)
 {
-	ice_rdma_request_reset(dev->pf, IIDC_PFR);
+	return ice_rdma_request_reset(dev->pf, IIDC_PFR);
 }

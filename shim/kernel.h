@@ -101,6 +101,7 @@ enum shim_lock_class {
 	SHIM_LOCK_QP_TABLE,
 	SHIM_LOCK_UCONTEXT,
 	SHIM_LOCK_ARP,
+	SHIM_LOCK_DEVICE,
 	SHIM_MUTEX_QP,
 	SHIM_MUTEX_CQ,
 	SHIM_MUTEX_QOS,
@@ -220,7 +221,15 @@ int shim_qset_add(struct shim_device *dev, u16 qs_handle, u8 tc, u32 *teid);
 void shim_qset_del(struct shim_device *dev, u16 qs_handle, u8 tc, u32 teid);
 /* Let the VSI's traffic reach the engine, or no longer; may sleep. */
 int shim_vsi_filter(struct shim_device *dev, bool enable);
-void shim_request_reset(struct shim_device *dev); /* of the function; asynchronous */
+/* Ask for a reset of the function, which removes the device. 0; an error if none will come of it. */
+int shim_request_reset(struct shim_device *dev);
+
+/* What is remembered of a function when its device is removed, as by a reset. */
+struct shim_history {
+	u32 resets;	   /* asked for one after the other */
+	u64 last_reset_ms; /* when the last was, shim_now_ms() */
+};
+struct shim_history *shim_history_of(struct shim_device *dev);
 
 /* ---- User memory ---- */
 struct shim_umem;

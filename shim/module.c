@@ -19,6 +19,8 @@ static int prepare(struct shim_device *dev, struct auxiliary_device *adev)
 	int err = shim_link_init(dev, adev, iidc->pf);
 	int i;
 
+	if (!err)
+		err = shim_history_init(dev);
 	if (err)
 		return err;
 	for (i = 0; i < ARRAY_SIZE(dev->limited); i++)
@@ -57,8 +59,12 @@ static void take_down(struct shim_device *dev)
 	shim_notify_stop(dev); /* first: no event may reach ib_core once the ib_device is gone */
 	if (registered) {
 		shim_ib_unregister(dev);
-		/* Not before: consumers that are told to go still talk to their peers. */
-		shim_vsi_filter(dev, false);
+		/*
+		 * Not before: consumers that are told to go still talk to their peers. ice takes
+		 * no command from us while the device is reset, nor when it is gone.
+		 */
+		if (!dev->lost)
+			shim_vsi_filter(dev, false);
 	}
 	irdma_device_stop(dev->irdma);
 }
@@ -105,7 +111,7 @@ static void remove(struct auxiliary_device *adev)
 {
 	struct shim_device *dev = auxiliary_get_drvdata(adev);
 
-	irdma_device_removing(dev->irdma);
+	dev->lost = !irdma_device_removing(dev->irdma);
 	take_down(dev);
 	release(dev);
 }
@@ -160,6 +166,7 @@ static void __exit irdma_exit(void)
 {
 	auxiliary_driver_unregister(&driver.adrv);
 	shim_notify_exit();
+	shim_history_exit();
 	shim_memory_check_module();
 }
 module_exit(irdma_exit);

@@ -32,9 +32,11 @@ struct shim_vector {
  * @regs: BAR 0, mapped by ice
  * @msix: the MSI-X entries lent by ice, @vectors of them
  * @vector: what is requested of each
+ * @history: what is remembered of the function
  * @workqueues: run struct shim_work, by its kind
  * @limited: rate of shim_log_limited()
  * @registered: ib_register_device() has succeeded
+ * @lost: it is being removed since it is reset, or gone
  * @statistics: names of the counters
  * @dma_buffers: how many buffers of shim_dma_alloc() are out
  * @notify: this device's part of shim/notify.c
@@ -57,9 +59,11 @@ struct shim_device {
 	u32 vectors;
 	u16 pf_id;
 	u16 vsi;
+	struct shim_history *history;
 	struct workqueue_struct *workqueues[SHIM_WORK_KINDS];
 	struct ratelimit_state limited[SHIM_DBG]; /* by level, lest refusals hide events */
 	bool registered;
+	bool lost;
 	struct rdma_stat_desc statistics[IRDMA_STATISTICS];
 	atomic_t dma_buffers;
 	struct {
@@ -87,6 +91,10 @@ void shim_ib_unregister(struct shim_device *dev);
 /* shim/ice_link.c */
 int shim_link_init(struct shim_device *dev, struct auxiliary_device *adev, struct ice_pf *pf);
 struct shim_device *shim_device_of(struct ice_pf *pf);
+
+/* shim/history.c */
+int shim_history_init(struct shim_device *dev);
+void shim_history_exit(void);
 
 /* shim/notify.c: netdev, address and neighbour notifiers of all devices */
 int shim_notify_init(void);

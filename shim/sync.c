@@ -33,6 +33,7 @@ static const char *const lock_names[SHIM_LOCK_CLASSES] = {
 	[SHIM_LOCK_QP_TABLE] = "irdma_qp_table",
 	[SHIM_LOCK_UCONTEXT] = "irdma_ucontext",
 	[SHIM_LOCK_ARP] = "irdma_arp",
+	[SHIM_LOCK_DEVICE] = "irdma_device_life",
 	[SHIM_MUTEX_QP] = "irdma_qp",
 	[SHIM_MUTEX_CQ] = "irdma_cq_resize",
 	[SHIM_MUTEX_QOS] = "irdma_qos",

@@ -20,6 +20,10 @@ constexpr u32 min_mtu_ipv6 = 1280;
 constexpr u32 min_stag_index_bits = 14;
 constexpr u32 ah_limit = 1u << 17; /* bits of an AH's index */
 
+/* How long a dead device waits before each reset that it asks for; there are no more than these. */
+constexpr u32 reset_delays_ms[] = {0, 1000, 5000, 20000};
+constexpr u32 trust_ms = 10 * 60 * 1000;
+
 constexpr u32 log2_ceil(u64 v)
 {
 	return v <= 1 ? 0 : log2_floor(v - 1) + 1;
@@ -102,7 +106,7 @@ const Device::Step Device::steps[] = {
 
 Device::Device(shim_device *s)
 	: shim(s), cqp(*this), hmc(*this), events(*this), pbles(*this), arp(*this), qos(*this),
-	  mcast(*this), statistics(*this)
+	  mcast(*this), statistics(*this), reset_work_(reset, this, SHIM_WORK_EVENTS)
 {
 	shim_get_port_info(shim, &port);
 }
@@ -147,6 +151,10 @@ Status Device::wait_for_engine()
 			ready = ready && status == reg::cpustatus_ready;
 		if (ready)
 			return {};
+		if (cpu[0] == ~0u) {
+			shim_log(shim, SHIM_ERR, "device is off the bus");
+			return Error::no_device;
+		}
 		if (shim_now_ms() - start > engine_ready_ms) {
 			shim_log(shim, SHIM_ERR, "protocol engine is not ready: status %#x %#x %#x",
 				 cpu[0], cpu[1], cpu[2]);
@@ -207,41 +215,111 @@ Status Device::read_features()
 
 /* ---- Death ---- */
 
-void Device::declare_dead(const char *why)
+/** End all commands; whether this is news. */
+bool Device::die()
 {
 	if (!dead_.compare_exchange(false, true))
-		return;
-	shim_log(shim, SHIM_ERR, "device is given up: %s", why);
+		return false;
 	cqp.fail_all();
-	if (registered_.load())
-		report_death();
+	return true;
 }
 
-/** Before there are consumers nothing is reset: that would be tried again, for ever. */
+void Device::declare_dead(const char *why)
+{
+	if (!die())
+		return;
+	shim_log(shim, SHIM_ERR, "device is given up: %s", why);
+	report_death();
+}
+
+void Device::on_lost()
+{
+	if (!die())
+		return;
+	shim_log(shim, SHIM_INFO, "device was reset or is off the bus");
+	report_death();
+}
+
+/**
+ * Before there are consumers nothing is reset: that would be tried again, for ever. The lock keeps
+ * them from going meanwhile.
+ */
 void Device::report_death()
 {
-	if (!reported_.compare_exchange(false, true))
+	SpinGuard guard(life_lock_);
+
+	if (!registered_ || exchange(reported_, true))
 		return;
-	shim_log(shim, SHIM_WARN, "asking for a reset of the function");
 	shim_device_fatal(shim);
-	shim_request_reset(shim);
+	if (on_bus())
+		plan_reset();
+}
+
+bool Device::on_bus() const
+{
+	return read(reg::pfpe_ccqpstatus) != ~0u;
+}
+
+/** A device that works for a while is trusted again; one that never does is left alone. */
+void Device::plan_reset()
+{
+	shim_history &history = *shim_history_of(shim);
+
+	if (shim_now_ms() - history.last_reset_ms > trust_ms)
+		history.resets = 0;
+	if (history.resets < array_size(reset_delays_ms))
+		reset_work_.queue_ms(shim, reset_delays_ms[history.resets]);
+	else
+		shim_log(shim, SHIM_ERR,
+			 "%u resets have not helped: out of use until irdma is loaded anew",
+			 history.resets);
+}
+
+void Device::reset(void *arg)
+{
+	Device &device = *static_cast<Device *>(arg);
+	shim_history &history = *shim_history_of(device.shim);
+	int error = shim_request_reset(device.shim);
+
+	if (error == -SHIM_EBUSY) /* one is under way */
+		return;
+	if (error) {
+		shim_log(device.shim, SHIM_ERR, "ice refuses to reset the function: %d", error);
+		return;
+	}
+	history.resets++;
+	history.last_reset_ms = shim_now_ms();
+	shim_log(device.shim, SHIM_WARN, "asked for a reset of the function, attempt %u of %llu",
+		 history.resets, static_cast<u64>(array_size(reset_delays_ms)));
 }
 
 void Device::on_registered()
 {
-	/* Either we see that it is dead, or declare_dead() sees that it is registered. */
-	registered_.exchange(true);
+	{
+		SpinGuard guard(life_lock_);
+
+		registered_ = true;
+	}
 	if (dead())
 		report_death();
 }
 
-void Device::on_removal()
+bool Device::on_removal()
 {
-	registered_.store(false);
-	if (cqp.exists() || !dead_.compare_exchange(false, true))
-		return;
-	shim_log(shim, SHIM_INFO, "device was reset or is gone");
-	cqp.fail_all();
+	{
+		SpinGuard guard(life_lock_);
+
+		registered_ = false;
+	}
+	reset_work_.cancel();
+	qos.on_removal();
+	bool lost = reg::rstat_device_state.take(read(reg::glgen_rstat)) || !cqp.exists();
+
+	if (lost)
+		on_lost();
+	else
+		cqp.hurry();
+	return !lost;
 }
 
 void Device::on_critical_error(u32 oicr)
@@ -282,6 +360,8 @@ int irdma_device_start(shim_device *dev, irdma_device **out)
 	Status status = device->start();
 	if (status.ok())
 		*out = to_c(device.release());
+	else if (device->keeps_memory())
+		(void)device.release();
 	return status.code();
 }
 
@@ -300,11 +380,11 @@ void irdma_device_registered(irdma_device *device)
  * irdma_device_removing() - the device is about to go
  * @device: the device
  *
- * May sleep. Finds out whether the engine still answers.
+ * May sleep. Return: false if it is being reset or is off the bus.
  */
-void irdma_device_removing(irdma_device *device)
+bool irdma_device_removing(irdma_device *device)
 {
-	from_c(device)->on_removal();
+	return from_c(device)->on_removal();
 }
 
 /**
@@ -318,7 +398,8 @@ void irdma_device_stop(irdma_device *device)
 	Device *d = from_c(device);
 
 	d->stop();
-	destroy(d);
+	if (!d->keeps_memory())
+		destroy(d);
 }
 
 /**

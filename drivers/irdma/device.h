@@ -61,11 +61,22 @@ public:
 	 */
 	void declare_dead(const char *why);
 
+	/** The same, if the device was reset by others or is off the bus. Any context. */
+	void on_lost();
+
 	/** Consumers are there: from now on a dead device is reset, and they are told. */
 	void on_registered();
 
-	/** Being removed; a device that was reset or is gone is dead, and not reset once more. */
-	void on_removal();
+	/**
+	 * Being removed; a device that is reset or gone is dead, and not reset once more. May sleep.
+	 *
+	 * Return: whether it is there: neither being reset nor off the bus.
+	 */
+	bool on_removal();
+
+	/** The engine cannot be stopped: it may use our memory for ever. */
+	void keep_memory() { keep_memory_ = true; }
+	bool keeps_memory() const { return keep_memory_; }
 
 	/** What the registers say after ice has reported these causes (PFINT_OICR). */
 	void on_critical_error(u32 oicr);
@@ -99,11 +110,18 @@ private:
 	Status check_doorbells();
 	Status create_id_tables();
 	Status read_features();
+	bool die();
+	bool on_bus() const;
 	void report_death();
+	void plan_reset();
+	static void reset(void *device);
 
 	Atomic<bool> dead_{false};
-	Atomic<bool> registered_{false};
-	Atomic<bool> reported_{false};
+	SpinLock life_lock_{SHIM_LOCK_DEVICE}; /**< events are dispatched under it */
+	bool registered_ = false;	       /**< there are consumers; under the lock */
+	bool reported_ = false;		       /**< they know that it is dead; under the lock */
+	bool keep_memory_ = false;
+	Work reset_work_;
 	unsigned up_ = 0; /**< steps that are up */
 };
 

@@ -33,7 +33,11 @@ namespace reg = hw::reg;
 
 /* The engine answers within a millisecond; what takes this long does not come any more. */
 constexpr u32 deadline_ms = 10000;
-/* A waiter looks at the CCQ itself this often, in case that an interrupt was lost. */
+/* The same while the device is being removed, when somebody waits for each object's end. */
+constexpr u32 removal_deadline_ms = 2000;
+/* A waiter looks this often whether there still is a control QP. */
+constexpr u32 presence_ms = 500;
+/* It looks at the CCQ itself after this time, in case that an interrupt was lost. */
 constexpr u32 look_ms = 1000;
 /* How long creating and destroying the control QP itself may take. */
 constexpr u32 settle_ms = 1000;
@@ -143,6 +147,7 @@ struct Cqp::State {
 	void wait_registers(Waiter &me, u32 tail);
 	void wait_polling(Waiter &me);
 	void wait_interrupt(Waiter &me);
+	bool lost();
 	bool time_is_up(const Waiter &me, u32 ms);
 	void give_up(hw::CqpOp op);
 
@@ -158,6 +163,7 @@ struct Cqp::State {
 	List<Waiter> backlog;
 	Mode mode = Mode::none;
 	bool failed = false;
+	Atomic<u32> deadline{deadline_ms};
 	u32 head = 0, in_flight = 0;
 	bool lap = true; /* valid bit of the entry at head */
 	u32 ccq_next = 0;
@@ -267,9 +273,14 @@ void Cqp::destroy()
 {
 	state_->watchdog.cancel();
 	state_->mode = Mode::none;
-	if (!state_->stop_engine().ok())
-		shim_log(device_.shim, SHIM_WARN, "engine does not let go of the control QP");
-	state_ = Owner<State>();
+	if (state_->stop_engine().ok()) {
+		state_ = Owner<State>();
+		return;
+	}
+	shim_log(
+		device_.shim, SHIM_WARN,
+		"engine does not let go of the control QP: memory that it may use stays allocated");
+	device_.keep_memory();
 }
 
 bool Cqp::exists() const
@@ -584,8 +595,17 @@ void Cqp::State::log_error(hw::CqpOp op, const CqpOutcome &outcome)
 void Cqp::State::give_up(hw::CqpOp op)
 {
 	shim_log(device.shim, SHIM_ERR, "command %s was not answered within %u s",
-		 hw::cqp_layout(static_cast<u32>(op)).name, deadline_ms / 1000);
+		 hw::cqp_layout(static_cast<u32>(op)).name, deadline.load() / 1000);
 	device.declare_dead("the control QP has stopped");
+}
+
+/** Whether the control QP is gone without our doing; then all commands have ended. */
+bool Cqp::State::lost()
+{
+	if (device.cqp.exists())
+		return false;
+	device.on_lost();
+	return true;
 }
 
 /** The command of @me, posted last, has ended. */
@@ -606,7 +626,13 @@ void Cqp::State::wait_registers(Waiter &me, u32 tail)
 		u32 now = device.read(reg::pfpe_cqptail);
 		bool error = reg::cqptail_error.take(now);
 
-		if (now == ~0u || shim_now_ms() - start > deadline_ms) {
+		u64 ms = shim_now_ms() - start;
+
+		if ((now == ~0u || ms > presence_ms) && lost()) {
+			me.done.wait();
+			return;
+		}
+		if (ms > deadline.load()) {
 			give_up(me.op); /* completes it */
 			me.done.wait();
 			return;
@@ -628,9 +654,11 @@ void Cqp::State::wait_polling(Waiter &me)
 		u32 tail = device.read(reg::pfpe_cqptail);
 		if (!ccq_answers && tail != ~0u && reg::cqptail_error.take(tail))
 			return end_by_registers(me, true); /* there is no CCQ to say so */
-		if (shim_now_ms() - start <= deadline_ms)
+		u64 ms = shim_now_ms() - start;
+		if (ms <= deadline.load() && (ms <= presence_ms || !lost()))
 			continue;
-		give_up(me.op); /* completes it */
+		if (ms > deadline.load())
+			give_up(me.op);
 		me.done.wait();
 		return;
 	}
@@ -646,7 +674,11 @@ bool Cqp::State::time_is_up(const Waiter &me, u32 ms)
 
 void Cqp::State::wait_interrupt(Waiter &me)
 {
-	while (!me.done.wait_ms(look_ms)) {
+	while (!me.done.wait_ms(presence_ms)) {
+		if (lost()) {
+			me.done.wait();
+			return;
+		}
 		if (!time_is_up(me, look_ms))
 			continue;
 		if (reap() && !exchange(lost_interrupt_told, true))
@@ -655,7 +687,7 @@ void Cqp::State::wait_interrupt(Waiter &me)
 		if (me.done.try_wait())
 			return;
 		arm();
-		if (time_is_up(me, deadline_ms)) {
+		if (time_is_up(me, deadline.load())) {
 			give_up(me.op); /* completes it */
 			me.done.wait();
 			return;
@@ -688,10 +720,16 @@ void Cqp::State::watch(void *arg)
 			unattended = true;
 		}
 	}
-	if (unattended && age >= deadline_ms)
+	u32 deadline = s.deadline.load();
+	if (unattended && age >= deadline)
 		s.give_up(oldest);
 	else if (unattended)
-		s.watchdog.queue_ms(s.device.shim, static_cast<u32>(deadline_ms - age));
+		s.watchdog.queue_ms(s.device.shim, static_cast<u32>(deadline - age));
+}
+
+void Cqp::hurry()
+{
+	state_->deadline.store(removal_deadline_ms);
 }
 
 void Cqp::fail_all()

@@ -13,7 +13,10 @@
  *   - before the CCQ exists and after it is gone, by polling the CQPTAIL register;
  *   - while the CCQ exists but CEQ 0 has no interrupt, by polling the CCQ;
  *   - else by the interrupt of CEQ 0. A waiter looks at the CCQ itself after a
- *     second, and each second from then on, in case that interrupt was lost.
+ *     second, and twice a second from then on, in case that interrupt was lost.
+ *
+ * Whoever waits also looks whether the engine still has a control QP: a reset of the
+ * device by others takes it away, and so does its removal from the bus.
  *
  * A command that is not answered within its deadline means that the control QP
  * has stopped: the device is declared dead, once, and all callers, waiting or to
@@ -100,6 +103,9 @@ public:
 
 	/** Take what the CCQ holds, and arm it again. From the interrupt of CEQ 0. */
 	void on_ccq_event();
+
+	/** Removal has begun: what has no answer soon is not waited for. Any context. */
+	void hurry();
 
 	/** End all commands with Error::no_device; from now on none is posted. Any context. */
 	void fail_all();

@@ -53,6 +53,10 @@ inline constexpr u32 glpe_cpustatus2 = 0x50ba64;
 inline constexpr u32 cpustatus_ready = 0x80;
 inline constexpr u32 glpe_criterr = 0x534000;
 
+/* Resets of the whole device. */
+inline constexpr u32 glgen_rstat = 0x0b8188;
+inline constexpr Field rstat_device_state{"device_state", 0, 1, 0}; /* 0: no reset is under way */
+
 /* Host memory cache. */
 inline constexpr u32 pfhmc_pdinv = 0x520300; /* invalidate a page descriptor */
 inline constexpr Field pdinv_sd_index{"sd_index", 0, 11, 0};

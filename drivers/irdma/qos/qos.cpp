@@ -427,6 +427,11 @@ void Qos::after_tc_change()
 	s.changing.store(0);
 }
 
+void Qos::on_removal()
+{
+	state_->changing.store(0);
+}
+
 } // namespace irdma
 
 extern "C" {

@@ -100,6 +100,8 @@ public:
 	/** Around a change of traffic classes: suspend all QPs; rebuild, resume. May sleep. */
 	void before_tc_change();
 	void after_tc_change();
+	/** No more of ice's events come: nobody waits any longer for the end of a change. */
+	void on_removal();
 
 	/** A QP that a change has suspended stands still. Any context. */
 	void on_suspended();
