@@ -14,6 +14,8 @@ import devtrace
 from guest import Guest, Setup
 from testing import LOGS, test
 
+FULL_KERNELS = ("6.1",)
+
 NEEDS = ("images", "model", "modules", "programs")
 OWN_MAC = "52:54:00:e8:10:01"
 IPV4_HOPS = 64          # net.ipv4.ip_default_ttl, net.ipv6.conf.*.hop_limit

@@ -8,6 +8,8 @@ from typing import List
 from common import SCRIPTS, TOP
 from testing import test
 
+FULL_KERNELS = ("6.1",)
+
 MAX_LINES = 1000
 CODE = {".c", ".h", ".cpp", ".py", ".sh"}
 

@@ -10,6 +10,8 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
+FULL_KERNELS = ("6.1",)
+
 NEEDS = ("images", "model", "modules", "programs")
 STATISTIC = "rdma -j statistic show link irdma0/1"
 HOLD = """

@@ -10,6 +10,8 @@ from tracediff import Rules, compare
 from tracereport import judge
 from tracerun import DRIVERS, PHASES, Phase, record
 
+FULL_KERNELS = ("6.1",)
+
 
 @test(needs=("images", "model", "modules", "programs"), timeout=900)
 def stock(kernel: str) -> None:

@@ -16,6 +16,8 @@ from common import TOP
 from guest import Guest, Setup
 from testing import LOGS, test
 
+FULL_KERNELS = ("6.1",)
+
 CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 DEADLINE = 10           # seconds that the driver gives a command

@@ -13,6 +13,8 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
+FULL_KERNELS = ("6.1",)
+
 PROGRAMS = ("images", "model", "modules", "programs")
 # What the driver tells of a change that it refuses.
 REFUSAL = r"irdma\d: .*refused "

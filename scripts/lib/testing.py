@@ -69,13 +69,16 @@ def test(timeout: float = 180, guests: int = 1, kernels: Optional[Sequence[str]]
     It is called once for each of kernels, with the kernel as its argument, or
     without any if kernels is None. timeout: seconds. needs: what has to be
     prepared for it (images, model, modules, programs). full: too long for each day.
+    A file's FULL_KERNELS names kernels on which its tests run with --full only.
     """
     def mark(function: Callable) -> Callable:
         topic = function.__module__.removeprefix("test_")
         base = f"{topic}.{function.__name__}".replace("_", "-")
+        rare = function.__globals__.get("FULL_KERNELS", ())
         for kernel in kernels or (None,):
             name = base if kernel is None else f"{base}.{kernel}"
-            _found.append(Test(name, function, kernel, timeout, guests, needs, full))
+            _found.append(Test(name, function, kernel, timeout, guests, needs,
+                               full or kernel in rare))
         return function
     return mark
 
