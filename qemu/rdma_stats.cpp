@@ -36,9 +36,24 @@ CqpResult RdmaStats::gather(const hw::CqpWqe &wqe)
 
 	if (index && !instances_[index])
 		return CqpResult::fail(refusal::bad_index);
-	if (!rdma_.dev.memory.write64(wqe.get(addr), counters_[index]))
+	if (!rdma_.dev.memory.store(wqe.get(addr), counters_[index]))
 		return CqpResult::fail(refusal::memory_fault);
 	return CqpResult::ok();
+}
+
+void RdmaStats::count(const hw::QpContext &qp, const hw::Field &which, uint64_t more)
+{
+	size_t instance = qp.get(hw::qpc::use_stats_instance) ? qp.get(hw::qpc::stats_index) : 0;
+
+	add(instances_[instance] ? instance : 0, which, more);
+}
+
+/* Counters wrap within their width. */
+void RdmaStats::add(size_t instance, const hw::Field &which, uint64_t more)
+{
+	hw::Statistics &counters = counters_[instance];
+
+	counters.set(which, counters.get(which) + more);
 }
 
 void RdmaStats::reset()
