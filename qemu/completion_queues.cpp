@@ -92,33 +92,60 @@ CqpResult CompletionQueues::destroy(const hw::CqpWqe &wqe)
 	return CqpResult::ok();
 }
 
-bool CompletionQueues::full(Queue &cq) const
+bool CompletionQueues::full(Queue &cq, uint32_t wanted) const
 {
 	/*
 	 * After a resize the shadow area holds an index of the old ring until the host has consumed
 	 * from the new one. On its first lap the new ring is full only at its end.
 	 */
-	if (cq.resized && cq.producer + 1 < cq.size)
+	if (cq.resized && cq.producer + wanted < cq.size)
 		return false;
 	cq.resized = false;
 
 	auto consumer = rdma_.dev.memory.read64(cq.shadow);
-	return consumer && distance(cq.producer, hw::cq_shadow::consumer_index.take(*consumer),
-				    cq.size) == cq.size - 1;
+	return consumer &&
+	       distance(cq.producer, hw::cq_shadow::consumer_index.take(*consumer), cq.size) +
+			       wanted >=
+		       cq.size;
 }
 
-bool CompletionQueues::post(uint32_t id, hw::Cqe entry, bool solicited, bool stale)
+bool CompletionQueues::post(uint32_t id, const hw::Cqe &entry, bool solicited, bool stale)
+{
+	return post(id, {&entry, 1}, solicited, stale);
+}
+
+bool CompletionQueues::post(uint32_t id, const hw::Cqe &entry, const hw::Cqe &extension,
+			    bool solicited)
+{
+	const hw::Cqe both[] = {entry, extension};
+
+	return post(id, both, solicited, false);
+}
+
+bool CompletionQueues::post(uint32_t id, std::span<const hw::Cqe> entries, bool solicited,
+			    bool stale)
 {
 	if (!exists(id) || cqs_[id].broken)
 		return false;
 	Queue &cq = cqs_[id];
-	if (cq.check_overflow && full(cq)) {
+	if (cq.check_overflow && full(cq, static_cast<uint32_t>(entries.size()))) {
 		overflow(id);
 		return false;
 	}
+	for (const hw::Cqe &entry : entries)
+		if (!write(cq, entry, stale))
+			return false;
+	/* The event comes after all of it: the host waits for the extension. */
+	if (cq.armed == Armed::next || (cq.armed == Armed::solicited && solicited))
+		signal(cq);
+	return true;
+}
 
+bool CompletionQueues::write(Queue &cq, hw::Cqe entry, bool stale)
+{
 	auto address =
 		rdma_.hmc.address(cq.pages, static_cast<uint64_t>(cq.producer) * sizeof(entry));
+
 	entry.set(hw::cqe::valid, cq.polarity != stale);
 	/* Word 3 tells the host that the rest is there. */
 	if (!address ||
@@ -132,8 +159,6 @@ bool CompletionQueues::post(uint32_t id, hw::Cqe entry, bool solicited, bool sta
 		cq.producer = 0;
 		cq.polarity = !cq.polarity;
 	}
-	if (cq.armed == Armed::next || (cq.armed == Armed::solicited && solicited))
-		signal(cq);
 	return true;
 }
 

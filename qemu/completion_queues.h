@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cqp_result.h"
@@ -42,7 +43,10 @@ public:
 	 * for solicited completions only. @p stale: with the valid bit of the lap before, which a
 	 * device never does. Returns false if there was no place for it.
 	 */
-	bool post(uint32_t cq, hw::Cqe entry, bool solicited, bool stale = false);
+	bool post(uint32_t cq, const hw::Cqe &entry, bool solicited, bool stale = false);
+
+	/** The same for an entry and the one that extends it, which follows it in the ring. */
+	bool post(uint32_t cq, const hw::Cqe &entry, const hw::Cqe &extension, bool solicited);
 
 	/** What CEQ entries of @p cq carry; its number if it does not exist. */
 	uint64_t event_context(uint32_t cq) const { return exists(cq) ? cqs_[cq].context : cq; }
@@ -77,7 +81,9 @@ private:
 	};
 
 	static bool set_ring(Queue &cq, const hw::CqpWqe &wqe);
-	bool full(Queue &cq) const;
+	bool full(Queue &cq, uint32_t wanted) const;
+	bool post(uint32_t id, std::span<const hw::Cqe> entries, bool solicited, bool stale);
+	bool write(Queue &cq, hw::Cqe entry, bool stale);
 	void overflow(uint32_t id);
 	void signal(Queue &cq);
 
