@@ -68,6 +68,21 @@ CqpResult AddressTables::destroy_ah(const hw::CqpWqe &wqe)
 	return CqpResult::ok();
 }
 
+/* Most significant word first; an IPv4 address in the last. */
+std::array<uint32_t, 4> AddressTables::MulticastGroup::address() const
+{
+	using namespace hw::cqp_mcast;
+	std::array<uint32_t, 4> words{};
+
+	words[3] = static_cast<uint32_t>(command.get(dest_ip3));
+	if (!command.get(ipv4)) {
+		words[0] = static_cast<uint32_t>(command.get(dest_ip0));
+		words[1] = static_cast<uint32_t>(command.get(dest_ip1));
+		words[2] = static_cast<uint32_t>(command.get(dest_ip2));
+	}
+	return words;
+}
+
 CqpResult AddressTables::set_mcast(const hw::CqpWqe &wqe, bool create)
 {
 	uint32_t index = static_cast<uint32_t>(wqe.get(hw::cqp_mcast::group));

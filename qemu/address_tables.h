@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstdint>
@@ -41,6 +42,40 @@ public:
 		return index < arp_.size() && arp_[index].has_value();
 	}
 
+	/** Destination MAC of an ARP entry, first byte on top; nullopt if it is not valid. */
+	std::optional<uint64_t> arp_mac(uint64_t arp_index) const
+	{
+		return arp_index < arp_.size() ? arp_[arp_index] : std::nullopt;
+	}
+
+	/** Fields (hw::cqp_ah) of an address handle, or nullptr. */
+	const hw::CqpWqe *handle(uint64_t index) const
+	{
+		return index < handles_.size() && handles_[index] ? &*handles_[index] : nullptr;
+	}
+
+	/** Calls @p take with the number of each queue pair in the multicast group of @p address. */
+	template <class Take>
+	void members(bool ipv4, const std::array<uint32_t, 4> &address, Take take) const
+	{
+		using namespace hw::cqp_mcast;
+
+		for (const auto &group : groups_) {
+			if (!group || group->command.get(hw::cqp_mcast::ipv4) != ipv4 ||
+			    group->address() != address)
+				continue;
+			for (uint64_t member : group->members)
+				if (member_valid.take(member))
+					take(static_cast<uint32_t>(member_qp.take(member)));
+		}
+	}
+
+	/** Is this a MAC that the driver has claimed (MANAGE_LOC_MAC)? */
+	bool is_local_mac(uint64_t mac) const
+	{
+		return std::find(macs_.begin(), macs_.end(), std::optional(mac)) != macs_.end();
+	}
+
 	/** Address handles in use. */
 	uint32_t handles_in_use() const;
 	/** Multicast groups in use. */
@@ -51,6 +86,8 @@ private:
 	struct MulticastGroup {
 		hw::CqpWqe command;
 		std::array<uint64_t, hw::mcast_members_per_group> members;
+
+		std::array<uint32_t, 4> address() const;
 	};
 
 	CqpResult set_ah(const hw::CqpWqe &wqe, bool create);

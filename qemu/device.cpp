@@ -42,6 +42,8 @@ const char *Device::start()
 	if (const char *steps = e810_fail_steps(host))
 		if (const char *error = set_fail(steps))
 			return error;
+	if (!rdma.roce.faults_valid())
+		return "property \"fault\" is malformed";
 	if (path && !trace.open(path))
 		return "the trace file cannot be opened";
 	return nullptr;

@@ -49,6 +49,7 @@ struct e810_host {
 	uint32_t ceqs;
 	char *trace;
 	char *fail;
+	char *fault;
 	bool gone; /* off the bus: reads give ones, nothing else happens */
 	struct e810_device *device;
 };
@@ -129,6 +130,11 @@ const char *e810_trace_path(struct e810_host *host)
 const char *e810_fail_steps(struct e810_host *host)
 {
 	return host->fail;
+}
+
+const char *e810_faults(struct e810_host *host)
+{
+	return host->fault;
 }
 
 int64_t e810_now(void)
@@ -434,6 +440,7 @@ static void e810_finalize(Object *obj)
 static Property e810_properties[] = {
 	DEFINE_NIC_PROPERTIES(struct e810_host, conf),
 	DEFINE_PROP_STRING("trace", struct e810_host, trace),
+	DEFINE_PROP_STRING("fault", struct e810_host, fault),
 	DEFINE_PROP_UINT32("vectors", struct e810_host, vectors, DEFAULT_VECTORS),
 	DEFINE_PROP_UINT32("ceqs", struct e810_host, ceqs, E810_MAX_CEQS),
 	DEFINE_PROP_END_OF_LIST(),

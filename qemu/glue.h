@@ -86,6 +86,9 @@ unsigned int e810_ceqs(struct e810_host *host);
 /** e810_fail_steps() - Property "fail" as given at the start, or NULL. */
 const char *e810_fail_steps(struct e810_host *host);
 
+/** e810_faults() - Property "fault" as given, or NULL. */
+const char *e810_faults(struct e810_host *host);
+
 /** e810_now() - Virtual time in ns. */
 int64_t e810_now(void);
 

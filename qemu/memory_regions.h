@@ -31,6 +31,7 @@ struct MemoryRegion {
 	uint64_t va = 0;     /* of the first byte, or its offset in the first page */
 	uint64_t length = 0; /* 0 on a valid region: all memory */
 	PageList pages;
+	uint32_t parent = 0; /* index of the region that a valid window is bound to */
 };
 
 class MemoryRegions {

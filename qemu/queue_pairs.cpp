@@ -3,6 +3,7 @@
 #include "queue_pairs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device.h"
 #include "irdma/hw/cqe.h"
@@ -172,6 +173,10 @@ CqpResult QueuePairs::create(const hw::CqpWqe &wqe)
 	made->shadow = wqe.get(shadow_addr);
 	made->sq.set_up(pages(hw::qpc::sq_addr), sq);
 	made->rq.set_up(pages(hw::qpc::rq_addr), rq);
+	if (type == hw::QpType::rc)
+		made->rc = std::make_unique<RcTransport>(rdma_.roce, *made);
+	else
+		made->ud = std::make_unique<UdTransport>(rdma_.roce, *made);
 	qps_[id] = std::move(made);
 	return CqpResult::ok();
 }
@@ -195,17 +200,41 @@ CqpResult QueuePairs::modify(const hw::CqpWqe &wqe)
 	    !rdma_.scheduler.handle_valid(static_cast<uint32_t>(given.get(hw::qpc::qs_handle))))
 		return CqpResult::fail(refusal::bad_parameter);
 
-	bool starts = next == hw::QpState::rts && found->state != hw::QpState::rts;
-	bool drains = next == hw::QpState::sqd && found->state != hw::QpState::sqd;
-
+	hw::QpState before = found->state;
 	found->context = merged(*found, next, wqe, given);
 	found->state = next;
-	if (starts)
-		doorbell(found->id);
-	/* The host waits for the send queue to be drained. Nothing of it is under way. */
-	if (drains)
-		report(*found, hw::AeCode::qp_suspend_complete, hw::AeSource::none, 0);
+	change_transport(*found, before);
 	return CqpResult::ok();
+}
+
+/* Tells the transport that the state of @p qp has become another than @p before. */
+void QueuePairs::change_transport(QueuePair &qp, hw::QpState before)
+{
+	using enum hw::QpState;
+
+	if (qp.state == before)
+		return;
+	if (qp.rc && qp.state == rtr)
+		qp.rc->responder.start(static_cast<uint32_t>(qp.get(hw::qpc::expected_psn)));
+	if (qp.rc && qp.state == rts && before == rtr)
+		qp.rc->requester.start(static_cast<uint32_t>(qp.get(hw::qpc::psn_next)));
+	if (qp.rc && qp.state == error) {
+		qp.rc->requester.stop();
+		qp.rc->responder.stop();
+	}
+	/* The host waits for what was begun to be complete. */
+	qp.draining = qp.state == sqd;
+	if (qp.draining && (qp.ud || qp.rc->requester.idle()))
+		send_queue_idle(qp);
+	if (qp.state == rts)
+		doorbell(qp.id);
+}
+
+void QueuePairs::send_queue_idle(QueuePair &qp)
+{
+	if (!std::exchange(qp.draining, false))
+		return;
+	report(qp, hw::AeCode::qp_suspend_complete, hw::AeSource::none, 0);
 }
 
 CqpResult QueuePairs::destroy(const hw::CqpWqe &wqe)
@@ -214,6 +243,8 @@ CqpResult QueuePairs::destroy(const hw::CqpWqe &wqe)
 
 	if (!found)
 		return CqpResult::fail(hw::cqp_error::invalid_state);
+	if (found->rc)
+		found->rc->responder.stop();
 	qps_[found->id].reset();
 	return CqpResult::ok();
 }
@@ -252,9 +283,19 @@ CqpResult QueuePairs::upload_context(const hw::CqpWqe &wqe)
 
 	if (!found)
 		return CqpResult::fail(hw::cqp_error::invalid_state);
+	save_psns(*found);
 	if (!rdma_.dev.memory.store(wqe.get(hw::cqp_upload::addr), found->context))
 		return CqpResult::fail(refusal::memory_fault);
 	return CqpResult::ok();
+}
+
+/* Puts where the transport is into the context. */
+void QueuePairs::save_psns(QueuePair &qp)
+{
+	if (qp.rc && qp.state == hw::QpState::rts)
+		qp.context.set(hw::qpc::psn_next, qp.rc->requester.next_psn());
+	if (qp.rc && (qp.state == hw::QpState::rtr || qp.state == hw::QpState::rts))
+		qp.context.set(hw::qpc::expected_psn, qp.rc->responder.expected_psn());
 }
 
 CqpResult QueuePairs::flush(const hw::CqpWqe &wqe)
@@ -291,17 +332,19 @@ bool QueuePairs::flush_queue(QueuePair &qp, bool is_sq, uint64_t major, uint64_t
 	using namespace hw::cqe;
 	WorkQueue &queue = is_sq ? qp.sq : qp.rq;
 	auto first = queue.next(rdma_);
+	auto begun = is_sq && qp.rc ? qp.rc->requester.abandon() : std::nullopt;
 	hw::Cqe entry;
 
-	if (!first)
+	if (!first && !begun)
 		return false;
 	entry.set(completion_ctx, qp.get(hw::qpc::completion_ctx));
 	entry.set(hw::cqe::qp, qp.id);
 	entry.set(minor_error, minor);
 	entry.set(major_error, major);
-	entry.set(wqe_index, queue.index());
+	entry.set(wqe_index, begun ? begun->index : queue.index());
 	entry.set(error, 1);
-	entry.set(op, is_sq ? first->get(hw::sq::opcode) : 0);
+	if (is_sq)
+		entry.set(op, (begun ? begun->header : *first).get(hw::sq::opcode));
 	entry.set(hw::cqe::is_sq, is_sq);
 
 	/* All that is there now is flushed; what the host posts later is for a later flush. */
@@ -314,13 +357,17 @@ bool QueuePairs::flush_queue(QueuePair &qp, bool is_sq, uint64_t major, uint64_t
 	}
 
 	uint32_t cq = static_cast<uint32_t>(qp.get(is_sq ? hw::qpc::send_cq : hw::qpc::recv_cq));
-	{
-		TraceEvent line = rdma_.dev.trace.event("cqe");
-		line.u64("cq", cq);
-		decode(line, hw::layout("cqe", fields), entry);
-	}
+	trace_completion(cq, entry);
 	rdma_.cqs.post(cq, entry, true);
 	return true;
+}
+
+void QueuePairs::trace_completion(uint32_t cq, const hw::Cqe &entry)
+{
+	TraceEvent line = rdma_.dev.trace.event("cqe");
+
+	line.u64("cq", cq);
+	decode(line, hw::layout("cqe", hw::cqe::fields), entry);
 }
 
 void QueuePairs::report(const QueuePair &qp, hw::AeCode code, hw::AeSource source,
@@ -341,23 +388,7 @@ void QueuePairs::doorbell(uint32_t id)
 	if (!found)
 		return rdma_.dev.guest_error("doorbell of QP %u, which does not exist", id);
 	if (found->state == hw::QpState::rts && !found->suspended)
-		qp_work_available(*found);
-}
-
-/*
- * The seam to the transport: @qp may send and its send queue may hold work. Nothing executes it
- * yet; the WQE at the head is shown, and stays outstanding.
- */
-void QueuePairs::qp_work_available(QueuePair &qp)
-{
-	auto wqe = qp.sq.next(rdma_);
-
-	if (!wqe)
-		return;
-	TraceEvent line = rdma_.dev.trace.event("sq_wqe");
-	line.u64("qp", qp.id).u64("index", qp.sq.index());
-	line.str("op", hw::sq_op_name(static_cast<uint32_t>(wqe->get(hw::sq::opcode))));
-	line.u64("quanta", send_wqe_quanta(*wqe)).flag("signalled", wqe->get(hw::sq::signalled));
+		rdma_.roce.kick(*found);
 }
 
 uint32_t QueuePairs::in_use() const

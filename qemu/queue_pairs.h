@@ -11,8 +11,8 @@
  * flags and the state call for, so what a guest changes afterwards is not seen. A refused command
  * changes nothing.
  *
- * Work: a doorbell makes an RTS queue pair look at its send queue. qp_work_available() is where the
- * transport takes over; without one, work stays outstanding until it is flushed.
+ * Work: a doorbell makes the transport (roce.h) look at the send queue of an RTS queue pair. What the
+ * transport has not completed when the queue pair goes to error stays outstanding until it is flushed.
  */
 #pragma once
 
@@ -24,6 +24,8 @@
 #include "irdma/hw/ae_codes.h"
 #include "irdma/hw/eq.h"
 #include "irdma/hw/qp_context.h"
+#include "roce_rc.h"
+#include "roce_ud.h"
 #include "work_queue.h"
 
 namespace e810 {
@@ -34,15 +36,36 @@ struct QueuePair {
 	hw::QpType type = hw::QpType::rc;
 	hw::QpState state = hw::QpState::idle;
 	bool suspended = false;
+	bool draining = false; /* SQD was asked for, and requests are under way */
 	bool virtual_queues = false;
 	uint64_t shadow = 0;
 	hw::QpContext context;
 	WorkQueue sq;
 	WorkQueue rq;
 
+	/* Of the transport: one of the two is there, by type. */
+	std::unique_ptr<RcTransport> rc;
+	std::unique_ptr<UdTransport> ud;
+	bool failed = false;  /* stopped by an error, which was reported */
+	bool in_line = false; /* waits for its turn to send */
+	int64_t next_cnp = 0; /* not before that time */
+
 	uint64_t get(const hw::Field &field) const { return context.get(field); }
 	/** Quanta from one receive WQE to the next. */
 	uint32_t rq_stride() const { return 1u << get(hw::qpc::rq_wqe_size); }
+	bool is_gsi() const { return id == 1; }
+	uint32_t pd() const
+	{
+		return static_cast<uint32_t>(get(hw::qpc::pd_hi) << hw::qpc::pd.width() |
+					     get(hw::qpc::pd));
+	}
+	/** Its partition; the default one until the context names another. */
+	uint16_t pkey() const
+	{
+		auto key = static_cast<uint16_t>(get(hw::qpc::pkey));
+
+		return key ? key : 0xffff;
+	}
 };
 
 class QueuePairs {
@@ -66,6 +89,12 @@ public:
 	/** Reports @p code about @p qp. @p wqe_index is of the queue that @p source names. */
 	void report(const QueuePair &qp, hw::AeCode code, hw::AeSource source, uint32_t wqe_index);
 
+	/** The transport has completed all that it took from the send queue of @p qp. */
+	void send_queue_idle(QueuePair &qp);
+
+	/** Traces an entry for @p cq. */
+	void trace_completion(uint32_t cq, const hw::Cqe &entry);
+
 	uint32_t in_use() const;
 	void reset();
 
@@ -73,7 +102,8 @@ private:
 	bool load_context(const hw::CqpWqe &wqe, uint32_t id, hw::QpContext &context);
 	CqpResult check_references(const hw::CqpWqe &wqe, hw::QpType type,
 				   const hw::QpContext &context);
-	void qp_work_available(QueuePair &qp);
+	void change_transport(QueuePair &qp, hw::QpState before);
+	void save_psns(QueuePair &qp);
 	bool flush_queue(QueuePair &qp, bool is_sq, uint64_t major, uint64_t minor);
 
 	Rdma &rdma_;

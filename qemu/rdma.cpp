@@ -22,7 +22,8 @@ constexpr uint64_t feature_types[] = {1, 26};
 
 Rdma::Rdma(Device &device)
 	: dev(device), hmc(*this), events(*this), cqs(*this), qps(*this), regions(*this),
-	  addresses(*this), stats(*this), doorbells(*this), cqp(*this), injections(*this)
+	  addresses(*this), stats(*this), doorbells(*this), roce(*this), cqp(*this),
+	  injections(*this)
 {
 	using namespace hw::reg;
 	Registers &r = dev.registers;
@@ -46,6 +47,7 @@ void Rdma::reset(ResetKind kind)
 void Rdma::reset_objects()
 {
 	qps.reset();
+	roce.reset();
 	cqs.reset();
 	events.reset();
 	regions.reset();
@@ -56,13 +58,15 @@ void Rdma::reset_objects()
 	hmc.reset();
 }
 
-bool Rdma::receive(std::span<const uint8_t>)
+bool Rdma::receive(std::span<const uint8_t> frame)
 {
-	/* No transport: the LAN rings get everything. */
-	return false;
+	return cqp.exists() && roce.receive(frame);
 }
 
-void Rdma::wire_ready() {}
+void Rdma::wire_ready()
+{
+	roce.wire_ready();
+}
 
 void Rdma::memory_error(const char *what)
 {

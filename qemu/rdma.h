@@ -5,7 +5,8 @@
  *	Cqp ---- commands ----> Hmc, EventQueues, CompletionQueues, QueuePairs, MemoryRegions,
  *	                        AddressTables, WorkScheduler, RdmaStats
  *	Doorbells -----------> QueuePairs (work), CompletionQueues (arm, acknowledge)
- *	QueuePairs, Cqp -----> CompletionQueues -> EventQueues -> Interrupts
+ *	QueuePairs, Cqp, Roce -> CompletionQueues -> EventQueues -> Interrupts
+ *	Wire <--- frames ---> Roce <---> QueuePairs, MemoryRegions, AddressTables
  *
  * Device owns the engine, resets it, and offers it received RoCEv2 frames before the LAN rings get
  * them. All numbers that a guest gives are checked by the block that owns the table.
@@ -27,6 +28,7 @@
 #include "rdma_stats.h"
 #include "refusals.h"
 #include "reset_kind.h"
+#include "roce.h"
 #include "work_scheduler.h"
 
 namespace e810 {
@@ -78,6 +80,7 @@ public:
 	WorkScheduler scheduler;
 	RdmaStats stats;
 	Doorbells doorbells;
+	Roce roce;
 	Refusals refusals;
 	Cqp cqp;
 	Injections injections;

@@ -34,12 +34,19 @@ void WorkQueue::set_up(const PageList &pages, uint32_t quanta)
 
 std::optional<hw::Quantum> WorkQueue::next(const Rdma &rdma) const
 {
-	auto address = rdma.hmc.address(pages_, static_cast<uint64_t>(index_) * hw::quantum_bytes);
-	auto quantum = address ? rdma.dev.memory.load<hw::Quantum>(*address) : std::nullopt;
+	auto first = quantum(rdma, 0);
 
-	if (quantum && quantum->get(hw::sq::valid) != polarity_)
+	if (first && first->get(hw::sq::valid) != polarity_)
 		return std::nullopt;
-	return quantum;
+	return first;
+}
+
+std::optional<hw::Quantum> WorkQueue::quantum(const Rdma &rdma, uint32_t offset) const
+{
+	uint64_t place = (index_ + offset) % quanta_;
+	auto address = rdma.hmc.address(pages_, place * hw::quantum_bytes);
+
+	return address ? rdma.dev.memory.load<hw::Quantum>(*address) : std::nullopt;
 }
 
 void WorkQueue::advance(uint32_t quanta)

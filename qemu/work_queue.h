@@ -32,6 +32,9 @@ public:
 	 * read. */
 	std::optional<hw::Quantum> next(const Rdma &rdma) const;
 
+	/** The quantum @p offset behind index(), whatever its valid bit; nullopt if it cannot be read. */
+	std::optional<hw::Quantum> quantum(const Rdma &rdma, uint32_t offset) const;
+
 	/** Goes on by @p quanta, as the length of the WQE at index(). */
 	void advance(uint32_t quanta);
 

@@ -29,6 +29,19 @@ def rdma_fuzz() -> None:
 
 
 @test(needs=(), kernels=None, guests=0, timeout=300)
+def roce_rules() -> None:
+    build()
+    subprocess.run([PROGRAMS / "roce-rules"], check=True)
+
+
+@test(needs=(), kernels=None, guests=0, timeout=300)
+def roce_fuzz() -> None:
+    build()
+    for seed in range(1, 4):
+        subprocess.run([PROGRAMS / "roce-fuzz", str(seed), "60"], check=True)
+
+
+@test(needs=(), kernels=None, guests=0, timeout=300)
 def lan_rules() -> None:
     build()
     subprocess.run([PROGRAMS / "lan-rules"], check=True)

@@ -92,11 +92,9 @@ bool e810_link_is_up(e810_host *host)
 	return host->link_up;
 }
 
-const uint8_t *e810_mac(e810_host *)
+const uint8_t *e810_mac(e810_host *host)
 {
-	static const uint8_t mac[E810_MAC_LEN] = {0x52, 0x54, 0, 0xe8, 0x10, 1};
-
-	return mac;
+	return host->mac;
 }
 
 unsigned int e810_vectors(e810_host *)
@@ -117,6 +115,11 @@ const char *e810_trace_path(e810_host *host)
 const char *e810_fail_steps(e810_host *host)
 {
 	return host->fail.empty() ? nullptr : host->fail.c_str();
+}
+
+const char *e810_faults(e810_host *host)
+{
+	return host->fault.empty() ? nullptr : host->fault.c_str();
 }
 
 int64_t e810_now(void)

@@ -18,7 +18,9 @@ struct e810_host {
 	std::vector<unsigned int> messages = std::vector<unsigned int>(E810_MAX_VECTORS);
 	std::string fail;	    /* property "fail" */
 	std::string trace;	    /* property "trace" */
+	std::string fault;	    /* property "fault" */
 	uint64_t hole = UINT64_MAX; /* this page of memory cannot be reached */
+	uint8_t mac[E810_MAC_LEN] = {0x52, 0x54, 0, 0xe8, 0x10, 1};
 	e810_device *device = nullptr;
 
 	/* The network backend */

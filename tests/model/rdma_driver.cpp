@@ -15,11 +15,13 @@ constexpr uint32_t ccq_entries = 2049;
 
 } // namespace
 
-RdmaDriver::RdmaDriver(const char *fail)
+RdmaDriver::RdmaDriver(const char *fail, uint8_t number, const char *fault)
 {
 	const char *error;
 
 	host.fail = fail;
+	host.fault = fault;
+	host.mac[E810_MAC_LEN - 1] = number;
 	host.device = e810_device_new(&host, &error);
 	if (!host.device) {
 		std::printf("no device: %s\n", error);

@@ -42,8 +42,8 @@ struct Done {
 
 class RdmaDriver {
 public:
-	/** Makes a device; @p fail is its property. */
-	explicit RdmaDriver(const char *fail = "");
+	/** Makes a device; @p fail and @p fault are its properties, @p number ends its MAC. */
+	explicit RdmaDriver(const char *fail = "", uint8_t number = 1, const char *fault = "");
 	~RdmaDriver();
 
 	uint32_t read(uint32_t reg) { return e810_device_read(host.device, reg); }
