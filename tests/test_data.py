@@ -11,6 +11,8 @@ from typing import List, NamedTuple, Sequence
 from guest import Guest, Setup, Wire
 from testing import guests, test
 
+FULL_KERNELS = (None, "6.1", "6.12")
+
 PERFTEST = "-F --report_gbits -x 1"
 READY_SECONDS = 60
 TOOL_SECONDS = 60

@@ -10,7 +10,7 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1",)
+FULL_KERNELS = ("6.1", "6.12")
 
 NEEDS = ("images", "model", "modules", "programs")
 STATISTIC = "rdma -j statistic show link irdma0/1"

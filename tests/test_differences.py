@@ -10,7 +10,7 @@ from tracediff import Rules, compare
 from tracereport import judge
 from tracerun import DRIVERS, PHASES, Phase, record
 
-FULL_KERNELS = ("6.1",)
+FULL_KERNELS = ("6.1", "6.12")
 
 
 @test(needs=("images", "model", "modules", "programs"), timeout=900)

@@ -16,7 +16,7 @@ from common import TOP
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1",)
+FULL_KERNELS = ("6.1", "6.12")
 
 CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")

@@ -13,7 +13,7 @@ from typing import Iterator, List, Sequence, Tuple
 from guest import Guest, Setup
 from testing import test
 
-FULL_KERNELS = ("6.1",)
+FULL_KERNELS = ("6.1", "6.12")
 CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 # What a process sees of a device that is lost and comes back.

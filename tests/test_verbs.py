@@ -13,7 +13,7 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1",)
+FULL_KERNELS = ("6.1", "6.12")
 
 PROGRAMS = ("images", "model", "modules", "programs")
 # What the driver tells of a change that it refuses.
