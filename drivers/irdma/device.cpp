@@ -312,13 +312,13 @@ bool Device::on_removal()
 		registered_ = false;
 	}
 	reset_work_.cancel();
-	qos.on_removal();
 	bool lost = reg::rstat_device_state.take(read(reg::glgen_rstat)) || !cqp.exists();
 
 	if (lost)
 		on_lost();
 	else
 		cqp.hurry();
+	qos.on_removal();
 	return !lost;
 }
 

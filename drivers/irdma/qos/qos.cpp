@@ -2,10 +2,10 @@
 /* Quality of service; see qos.h. */
 #include "qos.h"
 
-#include "../cqp/commands.h"
 #include "../device.h"
 #include "../hw/limits.h"
 #include "../verbs/qp.h"
+#include "ws_tree.h"
 
 namespace irdma {
 
@@ -15,80 +15,66 @@ constexpr u32 priorities = hw::max_user_priorities;
 constexpr u32 classes = hw::max_traffic_classes;
 static_assert(priorities == SHIM_MAX_UP && classes == SHIM_MAX_TC);
 
-constexpr u32 root_node = 0;
 constexpr u32 suspend_ms = 5000;
-constexpr u32 change_ms = 5000;
-
-/** A node of the tree, without its place in it. */
-struct Node {
-	u32 number;
-	u32 parent;
-	u8 traffic_class;
-	u8 weight;
-	bool leaf;
-	bool enabled;
-};
-
-constexpr Node inner_node(u32 number, u32 parent)
-{
-	return {.number = number,
-		.parent = parent,
-		.traffic_class = 0,
-		.weight = 1,
-		.leaf = false,
-		.enabled = true};
-}
+constexpr u32 suspend_poll_ms = 100; /* a device that dies tells nobody who waits here */
+constexpr u32 change_ms = 10000;
 
 } // namespace
 
 struct Qos::State {
-	explicit State(Device &d) : device(d) {}
+	explicit State(Device &d) : device(d), tree(d) {}
 
 	void learn();
-	bool class_in_use(u8 tc) const;
-	Result<u32> command(u32 op, const Node &node);
-	void delete_node(const Node &node);
-	Status add_trunk();
-	void remove_trunk_if_bare();
 	Status add_leaf(u8 tc);
-	Status enable_leaf(u8 tc, const Node &node);
-	void remove_leaf(u8 tc);
-	void await_nobody_inside();
+	bool class_in_use(u8 tc) const;
 
-	/** The leaf of a traffic class. */
-	struct Leaf {
-		Id node; /**< empty: there is no leaf */
-		u16 qs_handle = 0;
-		u32 teid = 0; /**< of ice */
-	};
+	void begin_change();
+	void finish_change();
+	void suspend_all();
+	void resume_all();
+	static void end_overdue_change(void *state);
 
 	Device &device;
-	Mutex mutex{SHIM_MUTEX_QOS}; /**< all but the gate and the lists of a change */
+	Mutex mutex{SHIM_MUTEX_QOS}; /**< tree, users, lists but during a change, and the map */
+	SpinLock map_lock{SHIM_LOCK_QOS}; /**< the map, for those who may not sleep */
 	shim_qos map = {};
+	WsTree tree;
 	u32 users[priorities] = {};
 	List<Qp> qps[priorities];
-	IdTable node_ids;
-	bool root = false;
-	Id vsi_node;
-	Leaf leaf[classes];
 
 	/* The gate. */
 	Mutex gate{SHIM_MUTEX_QOS_GATE};
+	bool changing = false; /**< under the gate, as are these: */
+	u32 waiting = 0;       /**< how many want in once the change is over */
+	Completion over;       /**< once for each of them */
 	Atomic<u32> inside{0};
 	Atomic<u32> awaited{0}; /**< somebody waits until nobody is inside */
 	Completion all_out;
-	Atomic<u32> changing{0};   /**< between before_tc_change() and after_tc_change() */
-	Atomic<u32> suspending{0}; /**< QPs that are yet to stand still */
+	Atomic<u32> moving{0}; /**< QPs that are yet to stand still */
+	Completion still;
+	Work overdue{end_overdue_change, this};
 };
 
 /* In DSCP mode ice's table of priorities has no meaning: priorities are traffic classes. */
 void Qos::State::learn()
 {
-	shim_get_qos(device.shim, &map);
+	shim_qos now = {};
+
+	shim_get_qos(device.shim, &now);
 	for (u32 i = 0; i < priorities; i++)
-		map.up2tc[i] = static_cast<u8>(map.dscp_mode ? i : map.up2tc[i] % classes);
-	for (u8 &priority : map.dscp2up)
+		now.up2tc[i] = static_cast<u8>(now.dscp_mode ? i : now.up2tc[i] % classes);
+	for (u8 &priority : now.dscp2up)
 		priority %= priorities;
+
+	MutexGuard guard(mutex);
+	SpinGuard spin(map_lock);
+
+	map = now;
+}
+
+Status Qos::State::add_leaf(u8 tc)
+{
+	return tree.add_leaf(tc, max<u8>(map.tc[tc].relative_bw, 1));
 }
 
 bool Qos::State::class_in_use(u8 tc) const
@@ -99,130 +85,7 @@ bool Qos::State::class_in_use(u8 tc) const
 	return false;
 }
 
-Result<u32> Qos::State::command(u32 op, const Node &node)
-{
-	return device.cqp.run(cmd::WorkSchedNode{
-		.node_op = op,
-		.node = node.number,
-		.parent = node.parent,
-		.vsi = device.port.vsi,
-		.traffic_class = node.traffic_class,
-		.weight = node.weight,
-		.priority_type = hw::cqp_ws::priority_weighted,
-		.leaf = node.leaf,
-		.enable = node.enabled,
-	});
-}
-
-/* A node that the device keeps goes with the device; its number is not used again before. */
-void Qos::State::delete_node(const Node &node)
-{
-	auto deleted = command(hw::cqp_ws::op_delete, node);
-
-	if (!deleted.ok() && !device.dead())
-		shim_log_limited(device.shim, SHIM_WARN, "work-scheduler node %u stays: error %d",
-				 node.number, deleted.code());
-}
-
-/* Root and VSI node. */
-Status Qos::State::add_trunk()
-{
-	if (!root) {
-		IRDMA_TRY(command(hw::cqp_ws::op_add, inner_node(root_node, root_node)));
-		root = true;
-	}
-	if (!vsi_node) {
-		auto id = Id::alloc(node_ids);
-
-		IRDMA_TRY(id);
-		IRDMA_TRY(command(hw::cqp_ws::op_add, inner_node(id.value().value(), root_node)));
-		vsi_node = id.take();
-	}
-	return {};
-}
-
-void Qos::State::remove_trunk_if_bare()
-{
-	for (const Leaf &l : leaf)
-		if (l.node)
-			return;
-	if (vsi_node) {
-		delete_node(inner_node(vsi_node.value(), root_node));
-		vsi_node.reset();
-	}
-	if (exchange(root, false))
-		delete_node(inner_node(root_node, root_node));
-}
-
-/* A leaf carries traffic once ice has its queue set too. */
-Status Qos::State::enable_leaf(u8 tc, const Node &node)
-{
-	Leaf &l = leaf[tc];
-	Node enabled = node;
-
-	IRDMA_TRY(Status::from(shim_qset_add(device.shim, l.qs_handle, tc, &l.teid)));
-	enabled.enabled = true;
-
-	auto modified = command(hw::cqp_ws::op_modify, enabled);
-	if (!modified.ok())
-		shim_qset_del(device.shim, l.qs_handle, tc, l.teid);
-	return modified.status();
-}
-
-Status Qos::State::add_leaf(u8 tc)
-{
-	Leaf &l = leaf[tc];
-
-	if (l.node)
-		return {};
-
-	Status made = add_trunk();
-	auto id = Id::alloc(node_ids);
-	if (made.ok())
-		made = id.status();
-	if (!made.ok()) {
-		remove_trunk_if_bare();
-		return made;
-	}
-
-	const Node node = {.number = id.value().value(),
-			   .parent = vsi_node.value(),
-			   .traffic_class = tc,
-			   .weight = max<u8>(map.tc[tc].relative_bw, 1),
-			   .leaf = true,
-			   .enabled = false};
-	auto added = command(hw::cqp_ws::op_add, node);
-
-	made = added.status();
-	if (made.ok()) {
-		l.qs_handle = static_cast<u16>(added.value());
-		made = enable_leaf(tc, node);
-		if (!made.ok())
-			delete_node(node);
-	}
-	if (made.ok())
-		l.node = id.take();
-	else
-		remove_trunk_if_bare();
-	return made;
-}
-
-void Qos::State::remove_leaf(u8 tc)
-{
-	Leaf &l = leaf[tc];
-
-	if (!l.node)
-		return;
-	delete_node({.number = l.node.value(),
-		     .parent = vsi_node.value(),
-		     .traffic_class = tc,
-		     .weight = max<u8>(map.tc[tc].relative_bw, 1),
-		     .leaf = true,
-		     .enabled = true});
-	shim_qset_del(device.shim, l.qs_handle, tc, l.teid);
-	l.node.reset();
-	remove_trunk_if_bare();
-}
+/* ---- Places ---- */
 
 QosPlacement::QosPlacement(QosPlacement &&other)
 	: qos_(exchange<Qos *>(other.qos_, nullptr)), priority_(other.priority_)
@@ -250,6 +113,11 @@ u16 QosPlacement::qs_handle() const
 	return qos_ ? qos_->qs_handle(priority_) : u16{0};
 }
 
+Result<u16> QosPlacement::queue_set() const
+{
+	return qos_ ? qos_->queue_set(priority_) : Result<u16>(Error::invalid);
+}
+
 Qos::Qos(Device &device) : device_(device) {}
 
 Qos::~Qos() = default;
@@ -260,7 +128,7 @@ Status Qos::create()
 
 	if (!state)
 		return Error::no_memory;
-	IRDMA_TRY(state->node_ids.create(root_node + 1, hw::max_ws_nodes));
+	IRDMA_TRY(state->tree.create());
 	state->learn();
 	state_ = move(state);
 	return {};
@@ -268,6 +136,7 @@ Status Qos::create()
 
 void Qos::destroy()
 {
+	state_->overdue.cancel();
 	state_ = {};
 }
 
@@ -277,8 +146,6 @@ Result<QosPlacement> Qos::place(u8 priority)
 	QosPlacement placement;
 	MutexGuard guard(s.mutex);
 
-	if (s.changing.load())
-		return Error::busy;
 	IRDMA_TRY(s.add_leaf(s.map.up2tc[priority]));
 	s.users[priority]++;
 	placement.qos_ = this;
@@ -294,14 +161,24 @@ void Qos::remove(u8 priority)
 
 	s.users[priority]--;
 	if (!s.class_in_use(tc))
-		s.remove_leaf(tc);
+		s.tree.remove_leaf(tc);
 }
 
 u16 Qos::qs_handle(u8 priority) const
 {
 	MutexGuard guard(state_->mutex);
 
-	return state_->leaf[state_->map.up2tc[priority]].qs_handle;
+	return state_->tree.qs_handle(state_->map.up2tc[priority]);
+}
+
+Result<u16> Qos::queue_set(u8 priority)
+{
+	State &s = *state_;
+	MutexGuard guard(s.mutex);
+	u8 tc = s.map.up2tc[priority];
+
+	IRDMA_TRY(s.add_leaf(tc));
+	return s.tree.qs_handle(tc);
 }
 
 void Qos::link(ListNode<Qp> &node, u8 priority)
@@ -318,31 +195,48 @@ void Qos::unlink(ListNode<Qp> &node)
 	node.unlink();
 }
 
+/* ---- Priorities ---- */
+
 u8 Qos::priority_of(u8 tos, u8 tos_priority, const u8 *vlan_egress, bool vlan) const
 {
+	SpinGuard guard(state_->map_lock);
 	const shim_qos &map = state_->map;
-	u8 priority = map.dscp_mode ? map.dscp2up[tos >> 2] : tos_priority;
+	u8 priority = tos_priority;
 
-	if (vlan)
+	if (map.dscp_mode)
+		priority = map.dscp2up[tos >> 2];
+	else if (vlan)
 		priority = vlan_egress[priority & 15];
 	return priority & (priorities - 1);
 }
 
 bool Qos::priority_tagging() const
 {
+	SpinGuard guard(state_->map_lock);
+
 	return state_->map.num_tc > 1 && !state_->map.dscp_mode;
 }
 
-/* A change is over in a moment. If ice never tells of its end, work goes on without queue sets. */
+/* ---- Gate ---- */
+
 void Qos::enter()
 {
 	State &s = *state_;
 
-	for (u32 ms = 0; s.changing.load() && ms < change_ms; ms += 10)
-		shim_sleep_us(10 * 1000);
+	bool waited = false;
 
-	MutexGuard guard(s.gate);
-	s.inside.add(1);
+	/* It may be another's turn, or another change: each who waits is counted until it is in. */
+	for (;; s.over.wait()) {
+		MutexGuard guard(s.gate);
+
+		if (!s.changing) {
+			s.inside.add(1);
+			s.waiting -= waited;
+			return;
+		}
+		s.waiting += !waited;
+		waited = true;
+	}
 }
 
 void Qos::leave()
@@ -353,83 +247,130 @@ void Qos::leave()
 		s.all_out.complete();
 }
 
-void Qos::on_suspended()
-{
-	Atomic<u32> &left = state_->suspending;
+/* ---- Change of traffic classes; all with the gate held ---- */
 
-	/* One that comes after the change has given up waiting counts for nothing. */
-	for (u32 n = left.load(); n && !left.compare_exchange(n, n - 1);)
-		n = left.load();
-}
-
-/* The gate is held, so those who are inside leave and no others come. */
-void Qos::State::await_nobody_inside()
+/* Nobody is inside, so lists and QPs stand still. */
+void Qos::State::begin_change()
 {
+	changing = true;
 	for (awaited.exchange(1); inside.load(); awaited.exchange(1))
 		all_out.wait();
 	awaited.exchange(0);
+	suspend_all();
+
+	MutexGuard guard(mutex);
+	for (u8 tc = 0; tc < classes; tc++)
+		tree.remove_leaf(tc);
+}
+
+void Qos::State::suspend_all()
+{
+	u64 end = shim_now_ms() + suspend_ms;
+
+	while (still.try_wait()) /* of a change that did not wait for the last one */
+		;
+	moving.store(1); /* keeps it from 0 until all have been told */
+	for (List<Qp> &list : qps)
+		for (Qp &qp : list) {
+			moving.add(1);
+			if (!qp.suspend())
+				moving.sub(1);
+		}
+	if (moving.sub(1))
+		while (!still.wait_ms(suspend_poll_ms) && !device.dead() && shim_now_ms() < end)
+			;
+	if (moving.exchange(0) && !device.dead())
+		shim_log(device.shim, SHIM_WARN,
+			 "not all QPs stand still for the change of traffic classes");
+}
+
+void Qos::State::finish_change()
+{
+	learn();
+	resume_all();
+	device.mcast.follow_queue_sets();
+	changing = false;
+	for (u32 i = 0; i < waiting; i++)
+		over.complete();
+}
+
+void Qos::State::resume_all()
+{
+	for (u8 priority = 0; priority < priorities; priority++) {
+		u8 tc = map.up2tc[priority];
+		Status made;
+		u16 handle;
+
+		{
+			MutexGuard guard(mutex);
+
+			if (users[priority])
+				made = add_leaf(tc);
+			handle = tree.qs_handle(tc);
+		}
+		if (!made.ok() && !device.dead())
+			shim_log(device.shim, SHIM_ERR,
+				 "no queue set for priority %u in traffic class %u: error %d",
+				 static_cast<u32>(priority), static_cast<u32>(tc), made.code());
+		for (Qp &qp : qps[priority])
+			qp.resume(handle);
+	}
+}
+
+/* ice does not say so when it gives a change up. What it has then is learned all the same. */
+void Qos::State::end_overdue_change(void *arg)
+{
+	State &s = *static_cast<State *>(arg);
+	MutexGuard guard(s.gate);
+
+	if (s.changing)
+		s.finish_change();
+}
+
+void Qos::on_suspended()
+{
+	State &s = *state_;
+
+	/* One that comes after the change has given up waiting counts for nothing. */
+	for (u32 n = s.moving.load(); n; n = s.moving.load()) {
+		if (!s.moving.compare_exchange(n, n - 1))
+			continue;
+		if (n == 1)
+			s.still.complete();
+		return;
+	}
 }
 
 void Qos::before_tc_change()
 {
 	State &s = *state_;
-	MutexGuard gate(s.gate);
 
-	if (s.changing.exchange(1))
-		return;
-	s.await_nobody_inside();
-	for (List<Qp> &list : s.qps)
-		for (Qp &qp : list) {
-			s.suspending.add(1);
-			if (!qp.suspend())
-				s.suspending.sub(1);
-		}
-	for (u32 ms = 0; s.suspending.load() && !device_.dead() && ms < suspend_ms; ms++)
-		shim_sleep_us(1000);
-	if (s.suspending.exchange(0))
-		shim_log(device_.shim, SHIM_WARN,
-			 "not all QPs stand still for the change of traffic classes");
+	{
+		MutexGuard guard(s.gate);
 
-	MutexGuard guard(s.mutex);
-	for (u8 tc = 0; tc < classes; tc++)
-		s.remove_leaf(tc);
+		if (!s.changing)
+			s.begin_change();
+	}
+	s.overdue.queue_ms(device_.shim, change_ms);
 }
 
+/* One that is not announced began before we were there, or was taken for given up. */
 void Qos::after_tc_change()
 {
 	State &s = *state_;
-	MutexGuard gate(s.gate);
 
-	if (!s.changing.load())
-		return;
-	s.await_nobody_inside(); /* who found the change too long is at work on a QP */
-	{
-		MutexGuard guard(s.mutex);
+	s.overdue.cancel();
+	MutexGuard guard(s.gate);
 
-		s.learn();
-	}
-	for (u8 priority = 0; priority < priorities; priority++) {
-		u8 tc = s.map.up2tc[priority];
-		bool ok = true;
-
-		if (s.users[priority]) {
-			MutexGuard guard(s.mutex);
-
-			ok = s.add_leaf(tc).ok();
-		}
-		if (!ok)
-			shim_log(device_.shim, SHIM_ERR,
-				 "priority %u has no queue set after the change of traffic classes",
-				 static_cast<u32>(priority));
-		for (Qp &qp : s.qps[priority])
-			qp.resume(s.leaf[tc].qs_handle, ok);
-	}
-	s.changing.store(0);
+	if (!s.changing)
+		s.begin_change();
+	s.finish_change();
 }
 
 void Qos::on_removal()
 {
-	state_->changing.store(0);
+	state_->overdue.cancel();
+	State::end_overdue_change(state_.get());
 }
 
 } // namespace irdma

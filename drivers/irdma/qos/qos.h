@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Quality of service: a list of QPs for each user priority, and the
- * work-scheduler tree that gives each priority a queue set.
+ * Quality of service: a list of QPs for each user priority, and the queue set
+ * that each priority sends by.
  *
- *	root --- VSI node --- leaf of traffic class 0   <- priorities 0, 1, 2
- *	                 \--- leaf of traffic class 3   <- priorities 3 ... 7
+ *	QP --> priority --> traffic class --> leaf of the tree = queue set
  *
- * A priority belongs to a traffic class, by ice's table. Each traffic class in
- * use has a leaf, whose queue-set handle goes into QP contexts and which is
- * registered with ice. Nodes come with the first user and go with the last.
+ * The port's settings (ice's, by DCB) say which traffic class a priority
+ * belongs to. Each class in use has a leaf in the work-scheduler tree
+ * (ws_tree.h), which comes with the first user and goes with the last.
  *
  * When traffic classes change, ice says so before and after. In between the
  * tree is down and no QP may send: all are suspended, and resumed on their new
- * queue sets. Whoever works on a QP holds a Qos::Use; the change waits until
- * there is none and keeps others out while it goes through the QPs.
+ * queue sets. Whoever works on QPs or places holds a Qos::Use; the change waits
+ * until there is none and keeps others out while it goes through the QPs. If
+ * ice gives the change up it tells nobody, so it is over after some seconds in
+ * any case.
+ *
+ * The VLAN tag of a QP or AH, with its priority, is that of the time when its
+ * path was set.
  */
 #ifndef IRDMA_QOS_QOS_H
 #define IRDMA_QOS_QOS_H
@@ -44,8 +48,10 @@ public:
 
 	explicit operator bool() const { return qos_; }
 	u8 priority() const { return priority_; }
-	/** For the QP context and push pages. May sleep. */
+	/** Handle of the queue set; 0 if a change of traffic classes left none. May sleep. */
 	u16 qs_handle() const;
+	/** The same, but a queue set that was lost is made anew. A Qos::Use is held. May sleep. */
+	Result<u16> queue_set() const;
 
 private:
 	friend class Qos;
@@ -63,7 +69,7 @@ public:
 	/** All placements must be back. */
 	void destroy();
 
-	/** Held by those who work on a QP; keeps a change of traffic classes waiting. */
+	/** Held, once, by those who work on QPs and places; keeps a change of classes waiting. */
 	class Use {
 	public:
 		/** May sleep: while a change is under way. */
@@ -77,30 +83,30 @@ public:
 	};
 
 	/**
-	 * A place in the queue set of @priority (0 to 7), made if need be. May sleep.
+	 * A place in the queue set of @priority (0 to 7), made if need be. A Use is held. May sleep.
 	 *
-	 * Return: Error::busy while traffic classes change; else the error of a command or of ice.
+	 * Return: the error of a command or of ice.
 	 */
 	Result<QosPlacement> place(u8 priority);
 
-	/** List a QP by its @node under @priority, or take it off its list. May sleep. */
+	/** List a QP by its @node under @priority, or take it off. A Use is held. May sleep. */
 	void link(ListNode<Qp> &node, u8 priority);
 	void unlink(ListNode<Qp> &node);
 
 	/**
-	 * User priority of traffic with this ToS byte: by the DSCP map in DSCP mode, else
-	 * @tos_priority (the kernel's mapping). A VLAN device maps that once more, by its egress
-	 * map of 16 socket priorities.
+	 * User priority of traffic with this ToS byte: in DSCP mode by the DSCP map alone; else
+	 * @tos_priority (the kernel's mapping), which on a VLAN device is a socket priority for its
+	 * egress map of 16. Any context.
 	 */
 	u8 priority_of(u8 tos, u8 tos_priority, const u8 *vlan_egress, bool vlan) const;
 
-	/** Whether untagged traffic must carry a tag of VLAN 0, to show its priority. */
+	/** Whether untagged traffic must carry a tag of VLAN 0, to show its priority. Any context. */
 	bool priority_tagging() const;
 
 	/** Around a change of traffic classes: suspend all QPs; rebuild, resume. May sleep. */
 	void before_tc_change();
 	void after_tc_change();
-	/** No more of ice's events come: nobody waits any longer for the end of a change. */
+	/** No more of ice's events come: a change that is under way ends here. May sleep. */
 	void on_removal();
 
 	/** A QP that a change has suspended stands still. Any context. */
@@ -113,6 +119,7 @@ private:
 	void leave();
 	void remove(u8 priority);
 	u16 qs_handle(u8 priority) const;
+	Result<u16> queue_set(u8 priority);
 
 	Device &device_;
 	Owner<State> state_;

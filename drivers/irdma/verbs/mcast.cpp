@@ -20,6 +20,7 @@ struct McastGroups::Group {
 	DmaBuffer words;	      /**< the members, as the device reads them */
 	cmd::McastWords command = {}; /**< that made it */
 	IpAddress ip;
+	QosPlacement placement;	    /**< as that of its first member */
 	u32 members[capacity] = {}; /**< numbers of QPs, 0: free */
 	ListNode<Group> node{this};
 
@@ -87,7 +88,10 @@ Status McastGroups::make_group(Qp &qp, const IpAddress &ip, u64 mac)
 	IRDMA_TRY(id);
 	auto words = DmaBuffer::create(device_.shim, Group::capacity * sizeof(hw::Le64));
 	IRDMA_TRY(words);
+	auto placement = device_.qos.place(qp.priority());
+	IRDMA_TRY(placement);
 
+	group->placement = placement.take();
 	group->id = id.take();
 	group->words = words.take();
 	group->ip = ip;
@@ -98,7 +102,7 @@ Status McastGroups::make_group(Qp &qp, const IpAddress &ip, u64 mac)
 		.mac = mac,
 		.dest_ip = {ip.word[0], ip.word[1], ip.word[2], ip.word[3]},
 		.ipv4 = ip.ipv4,
-		.qs_handle = qp.qs_handle(),
+		.qs_handle = group->placement.qs_handle(),
 		.vlan_valid = false,
 		.vlan = 0,
 		.members = group->words.bus(),
@@ -181,6 +185,23 @@ void McastGroups::forget(Qp &qp)
 	}
 }
 
+void McastGroups::follow_queue_sets()
+{
+	MutexGuard guard(mutex_);
+
+	for (Group &group : groups_) {
+		u16 handle = group.placement.qs_handle();
+
+		if (handle == group.command.qs_handle)
+			continue;
+		group.command.qs_handle = handle;
+		if (!device_.cqp.run(cmd::ModifyMcast{group.command}).ok() && !device_.dead())
+			shim_log_limited(device_.shim, SHIM_WARN,
+					 "multicast group %u keeps its old queue set",
+					 group.id.value());
+	}
+}
+
 } // namespace irdma
 
 using namespace irdma;
@@ -204,7 +225,10 @@ static IpAddress address(const u32 ip[4], bool ipv4)
 int irdma_mcast_attach(irdma_device *device, irdma_qp *qp, const u32 ip[4], bool ipv4,
 		       const u8 mac[6])
 {
-	return from_c(device)->mcast.attach(*from_c(qp), address(ip, ipv4), mac_number(mac)).code();
+	Device &d = *from_c(device);
+	Qos::Use use(d.qos);
+
+	return d.mcast.attach(*from_c(qp), address(ip, ipv4), mac_number(mac)).code();
 }
 
 /**
@@ -218,5 +242,8 @@ int irdma_mcast_attach(irdma_device *device, irdma_qp *qp, const u32 ip[4], bool
  */
 int irdma_mcast_detach(irdma_device *device, irdma_qp *qp, const u32 ip[4], bool ipv4)
 {
-	return from_c(device)->mcast.detach(*from_c(qp), address(ip, ipv4)).code();
+	Device &d = *from_c(device);
+	Qos::Use use(d.qos);
+
+	return d.mcast.detach(*from_c(qp), address(ip, ipv4)).code();
 }

@@ -23,7 +23,7 @@ public:
 	~McastGroups();
 
 	/**
-	 * Have @qp get what is sent to @ip. May sleep, as all of these.
+	 * Have @qp get what is sent to @ip. A Qos::Use is held. May sleep; so with all of these.
 	 *
 	 * Return: Error::no_space if the group has all members it can have, or if there are
 	 * all groups that there can be.
@@ -32,6 +32,8 @@ public:
 	Status detach(Qp &qp, const IpAddress &ip);
 	/** @qp is about to be destroyed: take it out of all groups. */
 	void forget(Qp &qp);
+	/** Traffic classes have changed: tell the device of new queue sets. */
+	void follow_queue_sets();
 
 private:
 	struct Group;

@@ -33,11 +33,6 @@ u64 queue_address(const cmd::QueueMemory &memory)
 	return memory.virtual_map ? memory.first_pble : memory.addr;
 }
 
-bool runs(hw::QpState state)
-{
-	return state == hw::QpState::rtr || state == hw::QpState::rts || state == hw::QpState::sqd;
-}
-
 /* The one attribute whose presence, or absence, makes a transition illegal; 0: more than one. */
 u32 attribute_at_fault(u32 from, u32 to, u32 type, u32 mask)
 {
@@ -334,7 +329,6 @@ Status Qp::carry_out(QpPlan &plan)
 
 			IRDMA_TRY(placed);
 			placement = placed.take();
-			plan.context.set(hw::qpc::qs_handle, placement.qs_handle());
 		}
 		auto entry = device_.arp.get(arp_key(path), mac_number(path.dmac));
 		IRDMA_TRY(entry);
@@ -343,6 +337,12 @@ Status Qp::carry_out(QpPlan &plan)
 		plan.context.set(hw::qpc::remote_endpoint, arp.index());
 	}
 
+	if (plan.modify && runs(plan.hw_state)) {
+		auto queue_set = (placement ? placement : placement_).queue_set();
+
+		IRDMA_TRY(queue_set);
+		plan.context.set(hw::qpc::qs_handle, queue_set.value());
+	}
 	context() = plan.context;
 	Status done = run_command(plan);
 	if (!done.ok()) {
@@ -552,6 +552,27 @@ void Qp::forget_work()
 	rq_.rewind();
 }
 
+/* On its way out; DESTROY_QP follows in any case. */
+void Qp::stop()
+{
+	MutexGuard guard(mutex_);
+	QpPlan plan = {};
+
+	if (!runs(hw_state_))
+		return;
+	plan.attr = attr_;
+	plan.attr.state = SHIM_QPS_ERR;
+	plan.hw_state = hw::QpState::error;
+	plan.modify = true;
+	Status stopped = run_command(plan);
+
+	/* Busy: it has stopped by itself, and the event that tells so is ignored. */
+	if (stopped.ok())
+		hw_state_ = plan.hw_state;
+	else if (!stopped.is(Error::busy))
+		shim_log_limited(device_.shim, SHIM_WARN, "QP %u does not stop", number_);
+}
+
 /* What the device may still use is kept until it is stopped. */
 void Qp::give_back(Status destroyed)
 {
@@ -567,36 +588,27 @@ void Qp::give_back(Status destroyed)
 }
 
 /*
- * Events first, since they queue work; then the list by which changes of traffic classes find
- * the QP, since they do too; then the work.
+ * Events first, since they queue work, and in the same Use the list by which changes of traffic
+ * classes find the QP: they wait for an event of each QP that they suspend. Before that it stops,
+ * as its queue set may go with such a change. Then the work, which holds a Use of its own.
  */
 void Qp::destroy()
 {
-	if (!connected())
-		device_.mcast.forget(*this); /* consumers may leave that to us */
-	if (listed_) {
-		device_.events.remove_qp(*this);
-		{
-			Qos::Use use(device_.qos);
+	{
+		Qos::Use use(device_.qos);
 
+		if (!connected())
+			device_.mcast.forget(*this); /* consumers may leave that to us */
+		if (listed_) {
+			device_.events.remove_qp(*this);
+			stop();
 			device_.qos.unlink(qos_node_);
 		}
-		work_.cancel();
 	}
+	if (listed_)
+		work_.cancel();
 
 	Qos::Use use(device_.qos);
-	QpPlan stop = {};
-
-	if (runs(hw_state_)) {
-		stop.attr = attr_;
-		stop.attr.state = SHIM_QPS_ERR;
-		stop.hw_state = hw::QpState::error;
-		stop.modify = true;
-		Status stopped = run_command(stop);
-		/* DESTROY_QP follows in any case. Busy: it has stopped by itself, its event follows. */
-		if (!stopped.ok() && !stopped.is(Error::busy))
-			shim_log_limited(device_.shim, SHIM_WARN, "QP %u does not stop", number_);
-	}
 	if (listed_ && !user_)
 		device_.qps.remove(number_);
 	Status destroyed = destroy_command();

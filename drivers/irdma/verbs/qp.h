@@ -63,6 +63,12 @@ struct FlushedQueue {
 	hw::FlushCode code = hw::FlushCode::general;
 };
 
+/** Whether a QP in that state sends, or answers. */
+constexpr bool runs(hw::QpState state)
+{
+	return state == hw::QpState::rtr || state == hw::QpState::rts || state == hw::QpState::sqd;
+}
+
 class Qp {
 public:
 	Qp(Device &device, const irdma_qp_params &params);
@@ -85,8 +91,8 @@ public:
 	bool user() const { return user_; }
 	/** Whether it is RC; otherwise it is UD or GSI. */
 	bool connected() const { return params_.type == SHIM_QPT_RC; }
-	/** Queue set of its traffic, for multicast groups. May sleep. */
-	u16 qs_handle() const { return placement_.qs_handle(); }
+	/** User priority of its traffic. */
+	u8 priority() const { return placement_.priority(); }
 	bool uses(const Cq &cq) const { return &cq == &send_cq_ || &cq == &recv_cq_; }
 
 	/** From the AEQ, in interrupt context, with its table's lock held. */
@@ -131,6 +137,7 @@ private:
 	void set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code);
 	void mark_flushed(Cq &cq, FlushedQueue &queue);
 	void forget_work();
+	void stop();
 	void give_back(Status destroyed);
 	void say_refused(const QpRefusal &refusal, const irdma_qp_change &change, Status why);
 	hw::QpType hw_type() const { return connected() ? hw::QpType::rc : hw::QpType::ud; }
@@ -144,7 +151,7 @@ private:
 	void say_event(const AsyncEvent &event) const;
 	void wake_flushed();
 	bool suspend();
-	void resume(u16 qs_handle, bool queue_set_ok);
+	void resume(u16 qs_handle);
 
 	/* qp_post.cpp */
 	Status post_request(const shim_send_wr &wr, bool flushed);

@@ -25,6 +25,17 @@ constexpr hw::Field there{"there", 0, 31, 31};
 constexpr hw::Field life{"life", 0, 63, 32};
 } // namespace noted
 
+/* Not an event of the device, but dealt with like one; its code is 0. */
+static constexpr AeInfo lost_queue_set = {
+	.code = hw::AeCode::lce_qp_catastrophic,
+	.action = AeAction::qp_error,
+	.object = AeObject::qp,
+	.sq_flush = hw::FlushCode::general,
+	.rq_flush = hw::FlushCode::general,
+	.qp_event = SHIM_EVENT_QP_FATAL,
+	.meaning = "cannot go on after the change of traffic classes",
+};
+
 void Qp::on_async_event(const AsyncEvent &event)
 {
 	switch (event.info->action) {
@@ -54,6 +65,10 @@ void Qp::on_async_event(const AsyncEvent &event)
 
 void Qp::say_event(const AsyncEvent &event) const
 {
+	if (!event.code) {
+		shim_log_limited(device_.shim, SHIM_WARN, "QP %u %s", number_, event.info->meaning);
+		return;
+	}
 	shim_log_limited(device_.shim, SHIM_WARN, "QP %u: event 0x%03x, %s (%s, request %u): %s",
 			 number_, event.code, hw::ae_name(event.code), ae_source_name(event.source),
 			 event.wqe_index, event.info->meaning);
@@ -118,7 +133,7 @@ void Qp::handle_error()
 	const AsyncEvent event = {.code = code,
 				  .source = static_cast<u8>(noted::source.take(word)),
 				  .wqe_index = static_cast<u32>(noted::wqe_index.take(word)),
-				  .info = &ae_info(code)};
+				  .info = code ? &ae_info(code) : &lost_queue_set};
 
 	if (!word || !enter_error(event, static_cast<u32>(noted::life.take(word))))
 		return;
@@ -164,41 +179,39 @@ bool Qp::enter_error(const AsyncEvent &event, u32 life)
 /*
  * Stop sending for a change of traffic classes. No Qos::Use is held by anybody.
  *
- * Return: whether on_suspended() will tell that it stands still.
+ * Return: whether on_suspended() tells that it stands still.
  */
 bool Qp::suspend()
 {
-	if (hw_state_ != hw::QpState::rtr && hw_state_ != hw::QpState::rts &&
-	    hw_state_ != hw::QpState::sqd)
+	if (!runs(hw_state_))
 		return false;
 	suspending_.store(1);
 	suspended_ = device_.cqp.run(cmd::SuspendQp{.qp = number_}).ok();
-	if (!suspended_)
-		suspending_.store(0);
-	return suspended_;
+	return suspended_ || !suspending_.exchange(0);
 }
 
-/* Go on, on another queue set. Without one the QP cannot send and goes to ERROR. */
-void Qp::resume(u16 qs_handle, bool queue_set_ok)
+/*
+ * Go on, on another queue set; @qs_handle is 0 if there is none. A QP that cannot go on, or that
+ * was never suspended and so has lost its queue set while it was sending, goes to ERROR.
+ */
+void Qp::resume(u16 qs_handle)
 {
-	bool was_suspended = exchange(suspended_, false);
+	bool moves = suspended_ || runs(hw_state_);
 
+	suspended_ = false;
 	suspending_.store(0);
-	if (queue_set_ok)
+	if (qs_handle)
 		context().set(hw::qpc::qs_handle, qs_handle);
-	if (was_suspended) {
-		auto resumed =
-			device_.cqp.run(cmd::ResumeQp{.qp = number_, .qs_handle = qs_handle});
+	if (!moves)
+		return;
 
-		if (resumed.ok() && queue_set_ok)
-			return;
-		constexpr auto code = static_cast<u16>(hw::AeCode::lce_qp_catastrophic);
+	auto resumed = device_.cqp.run(cmd::ResumeQp{.qp = number_, .qs_handle = qs_handle});
 
-		note_error({.code = code,
+	if (!resumed.ok() || !qs_handle)
+		note_error({.code = 0,
 			    .source = static_cast<u8>(hw::AeSource::none),
 			    .wqe_index = 0,
-			    .info = &ae_info(code)});
-	}
+			    .info = &lost_queue_set});
 }
 
 } // namespace irdma
