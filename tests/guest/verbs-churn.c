@@ -39,6 +39,7 @@ static struct options {
 	int operations;
 	int kills;
 	bool events;
+	bool flaps;
 } opt = { .seed = 1, .processes = 4, .threads = 2, .operations = 400 };
 
 /** struct worker - one thread's objects; nothing is shared but the context */
@@ -178,6 +179,12 @@ static bool went_to_error(struct worker *w, uint32_t i)
 	return true;
 }
 
+/* The netdev may be down at the moment, and the destination without a route. */
+static bool is_flap(int err)
+{
+	return opt.flaps && err == ENETUNREACH;
+}
+
 /* One step further, or to ERR. A queue pair in ERR stays there. */
 static void churn_state(struct worker *w)
 {
@@ -195,7 +202,7 @@ static void churn_state(struct worker *w)
 		return;
 	}
 	err = ibv_modify_qp(w->qp[i], &step.attr, step.mask);
-	if (err && went_to_error(w, i))
+	if (is_flap(err) || (err && went_to_error(w, i)))
 		return;
 	judge(w, "ibv_modify_qp", err, 0);
 	if (!err)
@@ -396,8 +403,10 @@ static int final_check(void)
 		err = qp ? 0 : errno;
 		for (int s = 0; s < 3 && !err; s++) {
 			plans[p].steps[s].attr.dest_qp_num = qp->qp_num;
-			err = ibv_modify_qp(qp, &plans[p].steps[s].attr,
-					    plans[p].steps[s].mask);
+			do {
+				err = ibv_modify_qp(qp, &plans[p].steps[s].attr,
+						    plans[p].steps[s].mask);
+			} while (is_flap(err) && !usleep(10000));
 		}
 		if (qp && ibv_destroy_qp(qp))
 			err = EBUSY;
@@ -422,12 +431,13 @@ static int parse(int argc, char **argv)
 		{ "count", required_argument, NULL, 'n' },
 		{ "kill", required_argument, NULL, 'k' },
 		{ "events", no_argument, NULL, 'e' },
+		{ "flaps", no_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "d:p:s:P:T:n:k:eh", longs,
+	while ((c = getopt_long(argc, argv, "d:p:s:P:T:n:k:efh", longs,
 				NULL)) >= 0) {
 		switch (c) {
 		case 'd':
@@ -454,6 +464,9 @@ static int parse(int argc, char **argv)
 		case 'e':
 			opt.events = true;
 			break;
+		case 'f':
+			opt.flaps = true;
+			break;
 		default:
 			return -1;
 		}
@@ -478,7 +491,8 @@ int main(int argc, char **argv)
 			"  -P, --processes N    processes at a time, 1..%d (default 4)\n"
 			"  -T, --threads N      threads in each, 1..%d (default 2)\n"
 			"  -n, --count N        operations of a thread (default 400)\n"
-			"  -k, --kill N         SIGKILLs to hand out (default 0)\n",
+			"  -k, --kill N         SIGKILLs to hand out (default 0)\n"
+			"  -f, --flaps          the netdev goes down and up meanwhile\n",
 			MAX_PROCESSES, MAX_THREADS);
 		return 2;
 	}
