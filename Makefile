@@ -6,9 +6,15 @@
 # The kernel to build for: 6.1, 6.12 (the newest of Debian's) or a release.
 KVER ?= $(shell uname -r)
 
+# kbuild takes no space or colon in the path of a module, QEMU no comma in a plugin's.
+comma := ,
+ifneq ($(words x$(subst :, ,$(subst $(comma), ,$(CURDIR)))x),1)
+$(error '$(CURDIR)' has a space, colon or comma in it: move the clone)
+endif
+
 root := $(CURDIR)
 build := $(root)/build
-format-sources = $(shell find drivers qemu kunit -name '*.cpp' -o -name '*.h')
+format-sources = $(shell find drivers qemu -name '*.cpp' -o -name '*.h')
 
 .PHONY: all modules test-modules model guest-programs ddp check demo format format-check clean help
 
@@ -43,7 +49,7 @@ format-check: ## refuse C++ that .clang-format would lay out differently
 	@clang-format --dry-run -Werror $(format-sources)
 
 clean: ## remove build/
-	rm -rf $(build)
+	rm -rf '$(build)'
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """The build and the sources: what must be refused, style, scripts."""
 
+import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import List
 
 from common import SCRIPTS, TOP
-from testing import test
+from testing import Skip, test
 
 FULL_KERNELS = ("6.1",)
 
@@ -72,3 +75,41 @@ def unknown_kernel_is_refused() -> None:
     done = subprocess.run([SCRIPTS / "fetch-kernel", "5.99"], capture_output=True, text=True)
     assert done.returncode != 0 and done.stdout == "", done
     assert done.stderr.count("\n") == 1 and "unknown kernel '5.99'" in done.stderr, done
+
+
+def refused(text: str, *command, cwd: Path = TOP, **environment: str) -> None:
+    """The command must fail, and the last line that it says has that text."""
+    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
+                          env=dict(os.environ, **environment))
+    assert done.returncode != 0 and done.stdout == "", done
+    assert text in done.stderr.splitlines()[-1], done
+
+
+@test(needs=(), guests=0, kernels=None)
+def bad_places_are_refused() -> None:
+    """Clones and caches where nothing can be built; what lies beside them stays."""
+    with tempfile.TemporaryDirectory() as below:
+        beside = Path(below) / "a"
+        clone = Path(below) / "a clone"
+        beside.mkdir()
+        clone.mkdir()
+        shutil.copy(TOP / "Makefile", clone)
+        refused("a clone' has a space", "make", "--no-print-directory", "clean",
+                cwd=clone)
+        assert beside.is_dir()
+        fetch = SCRIPTS / "fetch-kernel"
+        refused("a cache' has a space", fetch, "6.1", IRDMA_CACHE=f"{below}/a cache")
+        refused("'cache' is no absolute path", fetch, "6.1", IRDMA_CACHE="cache")
+        refused("cannot write to the cache", fetch, "6.1", IRDMA_CACHE="/proc/cache")
+
+
+@test(needs=(), guests=0, kernels=None)
+def missing_network_is_told() -> None:
+    """And it does not count as a look at Debian's lists."""
+    if subprocess.run(["apt-config", "dump", "Acquire::http::Proxy"], capture_output=True).stdout:
+        raise Skip("apt has a proxy of its own")
+    nowhere = "http://127.0.0.1:9"
+    with tempfile.TemporaryDirectory() as cache:
+        refused("cannot fetch Debian's package lists: E:", SCRIPTS / "fetch-kernel", "6.1",
+                IRDMA_CACHE=cache, http_proxy=nowhere, https_proxy=nowhere)
+        assert not Path(cache, "apt/stamp").exists()

@@ -6,8 +6,10 @@ scripts' main functions turn it into that line on stderr and exit status 1.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,6 +58,14 @@ def run_main(main) -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:     # whoever read our output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as error:
+        if error.filename is None and error.errno != errno.ENOSPC:
+            raise
+        note(f"{error.filename or 'cannot write'}: {error.strerror}")
+        sys.exit(1)
 
 
 class Step:
@@ -120,6 +130,8 @@ def make(log: Path, *targets: str) -> None:
     if done.returncode:
         for line in log.read_text(errors="replace").splitlines()[-TAIL:]:
             print(f"    {line}")
+    if re.search(r"[\s:,]", str(TOP)):      # as the Makefile says
+        raise Trouble(f"'{TOP}' has a space, colon or comma in it: move the clone")
         raise Trouble(f"make {' '.join(targets)} failed, see {log.relative_to(TOP)}")
 
 

@@ -9,7 +9,7 @@
 # host's configuration. Source this file; it only defines things.
 # shellcheck shell=bash
 
-IRDMA_CACHE=${IRDMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/irdma-e810}
+IRDMA_CACHE=${IRDMA_CACHE:-${XDG_CACHE_HOME:-${HOME:-~}/.cache}/irdma-e810}
 
 # How old the private package lists may be before they are fetched again.
 APT_MAX_AGE_MIN=1440
@@ -25,6 +25,14 @@ die() {
 	exit 1
 }
 
+# kbuild takes no space or colon in the path of the headers, QEMU no comma in an
+# image's; and make runs these scripts in other folders than the user is in.
+case $IRDMA_CACHE in
+*[[:space:]:,]*) die "the cache '$IRDMA_CACHE' has a space, colon or comma in its name" ;;
+/*) ;;
+*) die "the cache '$IRDMA_CACHE' is no absolute path" ;;
+esac
+
 # need TOOL PACKAGE: end with one line when TOOL is not installed.
 need() {
 	command -v "$1" >/dev/null 2>&1 ||
@@ -33,7 +41,8 @@ need() {
 
 # lock NAME: hold a lock of that name until the script ends, waiting for it.
 lock() {
-	mkdir -p "$IRDMA_CACHE/locks" || die "cannot write to $IRDMA_CACHE"
+	{ mkdir -p "$IRDMA_CACHE/locks" && : >>"$IRDMA_CACHE/locks/$1"; } 2>/dev/null ||
+		die "cannot write to the cache $IRDMA_CACHE"
 	exec {LOCK_FD}>"$IRDMA_CACHE/locks/$1"
 	if ! flock -w 3 "$LOCK_FD"; then
 		note "waiting for another run that prepares $1"
@@ -102,7 +111,7 @@ apt_refresh() {
 	   [ -z "$(find "$apt/stamp" -mmin "-$APT_MAX_AGE_MIN" 2>/dev/null)" ]; then
 		note "fetching Debian's package lists"
 		apt_configure
-		if papt apt-get -q=2 update >"$apt/log" 2>&1; then
+		if papt apt-get -q=2 --error-on=any update >"$apt/log" 2>&1; then
 			touch "$apt/stamp"
 		elif [ -e "$apt/stamp" ]; then
 			note "cannot renew Debian's package lists, using the old ones"
