@@ -18,7 +18,7 @@ format-sources = $(shell find drivers qemu -name '*.cpp' -o -name '*.h')
 
 .PHONY: all modules test-modules model guest-programs ddp check demo format format-check clean help
 
-all: model modules ## everything that the default kernel needs (default)
+all: model ddp guest-programs modules ## everything that the default kernel needs (default)
 
 modules: ## build/<release>/irdma.ko, for the kernel KVER=6.1|6.12|<release>
 	+@scripts/kbuild/build-modules $(KVER)

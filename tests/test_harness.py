@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """The harness itself: what must be noticed is noticed. On rxe, without a model."""
 
+import os
+import signal
 import subprocess
 import time
 
 from common import SCRIPTS
 from guest import Guest, GuestFailure, Setup, Wire
 from testing import guests, test
+
+
+GUEST = (SCRIPTS / "guest", "--no-device", "--driver", "none", "--mem", "512")
 
 
 def virtio(**more) -> Setup:
@@ -51,22 +56,44 @@ def hang_is_noticed(kernel: str) -> None:
 
 @test(needs=("images",), kernels=("6.1",))
 def failed_setup_is_noticed(kernel: str) -> None:
-    fails("modprobe virtio_net failed",
-          Guest(virtio(kernel=kernel, append="module_blacklist=virtio_net")), "true")
+    done = subprocess.run([*GUEST, "--kernel", kernel, "--append", "module_blacklist=virtio_net",
+                           "--", "true"], capture_output=True, text=True)
+    assert done.returncode == 125 and "modprobe virtio_net failed" in done.stderr, done
 
 
 @test(needs=("images",), kernels=None, timeout=120)
 def command_line() -> None:
     """Output, exit status, and one line for what cannot be."""
-    run = [SCRIPTS / "guest", "--no-device", "--driver", "none", "--mem", "512"]
-    done = subprocess.run([*run, "--", "sh", "-c", "echo out; exit 9"],
+    done = subprocess.run([*GUEST, "--", "sh", "-c", "echo out; exit 9"],
                           capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (9, "out\n"), done
     for options, text in ((["--kernel", "5.4"], "unknown kernel '5.4'"),
                           (["--mem", "90000000"], "too little memory")):
-        done = subprocess.run([*run, *options, "--", "true"], capture_output=True, text=True)
+        done = subprocess.run([*GUEST, *options, "--", "true"], capture_output=True, text=True)
         assert done.returncode == 1 and text in done.stderr, done
         assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@test(needs=("images",), kernels=None)
+def interrupted_run_ends() -> None:
+    """Nothing that it has started goes on."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's background job ignores SIGINT, and so does all that it starts.
+        run = subprocess.Popen([*GUEST, "--", "sleep", "1000"], stderr=subprocess.PIPE,
+                               start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        try:
+            assert b"ready after" in run.stderr.readline()
+            run.send_signal(number)
+            assert run.wait(20) == 128 + number, run.returncode
+        except BaseException:
+            os.killpg(run.pid, signal.SIGKILL)
+            raise
+        try:
+            os.killpg(run.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        raise AssertionError(f"something goes on after {number.name}")
 
 
 @test(needs=("images", "programs"), kernels=None, guests=2)

@@ -48,8 +48,10 @@ def note(text: str) -> None:
 
 def run_main(main) -> None:
     """Run main() and end with its status; a Trouble becomes one line."""
-    # As an exception, so that guests are ended on the way out.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # As an exception, so that guests are ended on the way out. nohup ignores SIGHUP.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda which, _: sys.exit(128 + which))
     try:
         sys.exit(main())
     except Trouble as trouble:
@@ -105,11 +107,18 @@ def lock(name: str) -> Iterator[None]:
     """Hold the lock of that name (the same as lock() of common.sh)."""
     folder = cache_dir() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / name, "w") as file:
+    with _held(folder / name, f"prepares {name}"):
+        yield
+
+
+@contextlib.contextmanager
+def _held(path: Path, what: str) -> Iterator[None]:
+    """Hold that file's lock; what another run does that holds it."""
+    with open(path, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            note(f"waiting for another run that prepares {name}")
+            note(f"waiting for another run that {what}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -121,23 +130,38 @@ def need(tool: str, package: str) -> None:
         raise Trouble(f"{tool} is missing: install the package {package} (scripts/deps does)")
 
 
+@contextlib.contextmanager
+def child(command, **more) -> Iterator[subprocess.Popen]:
+    """A process that ends, with all that it has started, when we are interrupted."""
+    process = subprocess.Popen(command, start_new_session=True, **more)
+    try:
+        yield process
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+        raise
+
+
 def make(log: Path, *targets: str) -> None:
     """Run make, its output into a log; Trouble shows the end of it if it fails."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "w") as out:
-        done = subprocess.run(["make", "-C", str(TOP), f"-j{os.cpu_count()}", *targets],
-                              stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
-    if done.returncode:
-        for line in log.read_text(errors="replace").splitlines()[-TAIL:]:
-            print(f"    {line}")
     if re.search(r"[\s:,]", str(TOP)):      # as the Makefile says
         raise Trouble(f"'{TOP}' has a space, colon or comma in it: move the clone")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with _held(BUILD / ".lock", "builds here"), open(log, "w") as out:
+        with child(["make", "-C", str(TOP), f"-j{os.cpu_count()}", *targets],
+                   stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT) as made:
+            made.wait()
+    if made.returncode:
+        for line in log.read_text(errors="replace").splitlines()[-TAIL:]:
+            print(f"    {line}")
         raise Trouble(f"make {' '.join(targets)} failed, see {log.relative_to(TOP)}")
 
 
 def ask(*command) -> str:
     """The output of one of our own scripts, whose own message tells of failure."""
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
+    with child([str(word) for word in command], stdout=subprocess.PIPE, text=True) as asked:
+        output, _ = asked.communicate()
+    if asked.returncode:
         raise Trouble()
-    return done.stdout.strip()
+    return output.strip()

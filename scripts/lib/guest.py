@@ -27,6 +27,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 from pathlib import Path
@@ -131,14 +132,15 @@ class Command:
         return Done(self.status, self.output.decode(errors="replace"))
 
 
-def check_memory(mib: int) -> None:
-    """Raise Trouble when the host has less than that available."""
+def check_memory(*mib: int) -> None:
+    """Raise Trouble when the host has less available than guests of that size need."""
     with open("/proc/meminfo") as file:
         table = dict(line.split(":", 1) for line in file)
     available = int(table["MemAvailable"].split()[0]) // 1024
-    if available < mib + MEMORY_RESERVE_MIB:
-        raise Trouble(f"too little memory: a guest needs {mib + MEMORY_RESERVE_MIB} MiB, "
-                      f"{available} MiB are available")
+    needed = sum(each + MEMORY_RESERVE_MIB for each in mib)
+    if available < needed:
+        who = "a guest needs" if len(mib) == 1 else f"{len(mib)} guests need"
+        raise Trouble(f"too little memory: {who} {needed} MiB, {available} MiB are available")
 
 
 def product(path: Path, target: str) -> Path:
@@ -160,6 +162,8 @@ class Guest:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=below))
         self.boot_seconds = 0.0
         self._process: Optional[subprocess.Popen] = None
+        # QEMU that is killed does not give it back as it was.
+        self._terminal = termios.tcgetattr(0) if setup.console and os.isatty(0) else None
         self._shell, self._shell_far = socket.socketpair()
         qmp, self._qmp_far = socket.socketpair()
         self.qmp = Qmp(qmp)
@@ -286,10 +290,10 @@ class Guest:
     def wait_ready(self) -> None:
         """Wait until network and driver are set up; GuestFailure if they do not come."""
         done = self._commands[0].wait(self.setup.boot_seconds)
-        self.boot_seconds = time.monotonic() - self._started
         if done.status:
             self.stop(check=False)
             raise self.failure(done.output.strip() or "setup failed")
+        self.boot_seconds = time.monotonic() - self._started
 
     def __enter__(self) -> "Guest":
         try:
@@ -435,6 +439,8 @@ class Guest:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+            if self._terminal:
+                termios.tcsetattr(0, termios.TCSANOW, self._terminal)
         self._process = None
         self._wire.unplug(self.setup.number)
 

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Set
 
-from common import SCRIPTS, Trouble, ask, cache_dir, lock, need, note
+from common import SCRIPTS, Trouble, ask, cache_dir, child, lock, need, note
 
 SUITE = "bookworm"
 
@@ -98,6 +98,8 @@ def root_image() -> Path:
             return image
         need("mmdebstrap", "mmdebstrap")
         need("tar2sqfs", "squashfs-tools-ng")
+        if os.geteuid() and not shutil.which("newuidmap"):
+            raise Trouble("making the guests' root image needs root, or the package uidmap")
         sources = cache_dir() / "apt/sources.list"
         lines = [line for line in sources.read_text().splitlines() if line.startswith("deb ")]
         note("making the guests' root image (two minutes)")
@@ -116,11 +118,12 @@ def root_image() -> Path:
 def _pipe(first: List[str], second: List[str], log: Path) -> None:
     """Run first | second; both must succeed."""
     with open(log, "w") as errors:
-        maker = subprocess.Popen(first, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=errors)
-        packer = subprocess.run(second, stdin=maker.stdout, stdout=errors, stderr=errors)
-        maker.stdout.close()
-        if maker.wait() or packer.returncode:
+        with child(first, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                   stderr=errors) as maker:
+            packer = subprocess.run(second, stdin=maker.stdout, stdout=errors, stderr=errors)
+            maker.stdout.close()
+            maker.wait()
+        if maker.returncode or packer.returncode:
             last = (log.read_text(errors="replace").strip() or "no message").splitlines()[-1]
             raise Trouble(f"{first[0]} | {second[0]} failed: {last} ({log})")
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Sequence
 
 from common import BUILD, KERNELS, TAIL, TOP, Trouble
-from guest import Guest, GuestFailure
+from guest import Guest, GuestFailure, check_memory
 
 LOGS = BUILD / "check"
 SLOTS = 2               # guests at once: one a core
@@ -233,6 +233,8 @@ def _next(waiting: List[Test], running: List[_Running]) -> Iterator[Test]:
 def guests(*wanted: Guest) -> Iterator[Sequence[Guest]]:
     """Boot several guests at once; all are ready in the body, and checked after it."""
     try:
+        # What the first is to have is not taken yet when the second starts.
+        check_memory(*(each.setup.mem for each in wanted))
         for each in wanted:
             each.start()
         for each in wanted:
