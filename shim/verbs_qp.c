@@ -223,11 +223,10 @@ int shim_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct i
 		err = copy_modify_req(udata, &change);
 	if (!err)
 		err = fill_change(ib, attr, mask, &change);
-	if (!err)
-		err = irdma_qp_modify(qp_of(ib), &change);
+	/* Known before, so that nothing has changed yet if it cannot be told. */
 	if (!err && udata && udata->outlen)
 		err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
-	return err;
+	return err ?: irdma_qp_modify(qp_of(ib), &change);
 }
 
 /**

@@ -76,6 +76,14 @@ def refusals(kernel: str) -> None:
         print(guest.run("qp-bringup").output)
 
 
+@test(needs=("images", "model", "modules", "programs"), timeout=240, full=True)
+def rings(kernel: str) -> None:
+    """Ring memory that may not be written to; rings of what could not be made."""
+    with Guest(Setup(kernel=kernel)) as guest:
+        print(guest.run("uverbs-rings").output)
+        print(guest.run("qp-bringup && rmmod irdma").output)
+
+
 @test(needs=("images", "model", "modules", "programs"), timeout=300)
 def killed_processes(kernel: str) -> None:
     """Objects in random order, processes killed at any moment; then it still works."""

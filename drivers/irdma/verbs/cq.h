@@ -118,8 +118,8 @@ private:
 	bool created_ = false;
 	Atomic<bool> broken_{false}; /**< an error event has come */
 
-	/* Of a process: its share in ring and shadow area. */
-	UserMemoryRef user_ring_, user_shadow_;
+	/* Of a process. */
+	RingClaim user_ring_, user_shadow_;
 	Mutex resizing_{SHIM_MUTEX_CQ};
 
 	/* Of the kernel. */

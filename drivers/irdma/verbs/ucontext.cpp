@@ -32,19 +32,51 @@ void Ucontext::remove(Ring &ring)
 	ring.node.unlink();
 }
 
-/* Take the ring out; its registration goes on to own a share in the memory. */
-UserMemoryRef Ucontext::take(RingKind kind, u64 va, RingPages &pages)
+RingClaim Ucontext::take(RingKind kind, u64 va, RingPages &pages)
 {
 	SpinGuard guard(lock_);
 
 	for (Ring &ring : rings_) {
-		if (ring.kind != kind || ring.va != va)
+		if (ring.kind != kind || ring.va != va || ring.claimed)
 			continue;
-		ring.node.unlink();
+		ring.claimed = true;
 		pages = ring.pages;
-		return ring.memory.share();
+		return RingClaim(*this, ring.memory.share());
 	}
-	return UserMemoryRef();
+	return RingClaim();
+}
+
+/* The registration may be gone; what is registered there now is other memory. */
+void Ucontext::give_back(const UserMemory &memory)
+{
+	SpinGuard guard(lock_);
+
+	for (Ring &ring : rings_)
+		if (&*ring.memory == &memory)
+			ring.claimed = false;
+}
+
+RingClaim &RingClaim::operator=(RingClaim &&other)
+{
+	if (this != &other) {
+		reset();
+		uctx_ = exchange<Ucontext *>(other.uctx_, nullptr);
+		memory_ = move(other.memory_);
+	}
+	return *this;
+}
+
+void RingClaim::reset()
+{
+	if (uctx_)
+		exchange<Ucontext *>(uctx_, nullptr)->give_back(*memory_);
+	memory_.reset();
+}
+
+void RingClaim::bury()
+{
+	uctx_ = nullptr;
+	memory_.bury();
 }
 
 static cmd::QueueMemory as_queue(const UserMemory &memory, bool virtual_map, u32 first)

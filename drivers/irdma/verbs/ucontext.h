@@ -26,22 +26,55 @@ struct Ring {
 	u64 va = 0; /**< in the process, page aligned */
 	RingPages pages;
 	UserMemoryRef memory;
+	bool claimed = false; /**< a QP or CQ uses it; under the user context's lock */
 	ListNode<Ring> node{this};
 };
 
-/** A ring as the QP or CQ that uses it sees it; its share keeps the pages pinned. */
+class Ucontext;
+
+/**
+ * Owner of the use of a ring: nobody else gets it meanwhile, and its pages stay pinned. The
+ * registration may go before.
+ */
+class RingClaim {
+public:
+	RingClaim() = default;
+	/** Takes over what Ucontext has claimed for it. */
+	RingClaim(Ucontext &uctx, UserMemoryRef memory) : uctx_(&uctx), memory_(move(memory)) {}
+	RingClaim(RingClaim &&other)
+		: uctx_(exchange<Ucontext *>(other.uctx_, nullptr)), memory_(move(other.memory_))
+	{
+	}
+	RingClaim &operator=(RingClaim &&other);
+	~RingClaim() { reset(); }
+
+	/** Another may have the ring. May sleep. */
+	void reset();
+	/** The device may still use the ring: keep its memory, and let no other have it. */
+	void bury();
+
+	explicit operator bool() const { return uctx_; }
+	UserMemory *operator->() const { return &*memory_; }
+	UserMemory &operator*() const { return *memory_; }
+
+private:
+	Ucontext *uctx_ = nullptr;
+	UserMemoryRef memory_;
+};
+
+/** A ring as the QP or CQ that uses it sees it. */
 struct QpRing {
 	cmd::QueueMemory sq = {}, rq = {}; /**< virtual_map is the same for both */
 	u64 shadow = 0;			   /**< bus address of the shadow area */
 	u32 sq_bytes = 0, rq_bytes = 0;
-	UserMemoryRef memory;
+	RingClaim memory;
 };
 
 struct CqRing {
 	cmd::QueueMemory queue = {};
 	u64 first_page = 0; /**< bus address */
 	u32 bytes = 0;
-	UserMemoryRef memory;
+	RingClaim memory;
 };
 
 class Ucontext {
@@ -60,16 +93,19 @@ public:
 	void remove(Ring &ring);
 
 	/**
-	 * The ring of a QP, registered at @va. A ring serves one QP: it is taken off the list.
+	 * Claim the ring of a QP, registered at @va. A ring serves one QP at a time; one that could
+	 * not be made, or is gone, has left it for another.
 	 *
-	 * Return: Error::no_entry if there is none.
+	 * Return: Error::no_entry if there is none, or only one in use.
 	 */
 	Result<QpRing> take_qp_ring(u64 va);
 	/** The same of a CQ: its ring, or the page of its shadow area. */
 	Result<CqRing> take_cq_ring(u64 va);
 
 private:
-	UserMemoryRef take(RingKind kind, u64 va, RingPages &pages);
+	friend class RingClaim;
+	RingClaim take(RingKind kind, u64 va, RingPages &pages);
+	void give_back(const UserMemory &memory);
 
 	const bool raw_attributes_;
 	SpinLock lock_;
