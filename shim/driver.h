@@ -158,6 +158,12 @@ void irdma_own_address(struct irdma_device *device, const struct irdma_l2_addres
 void irdma_neighbour(struct irdma_device *device, const struct irdma_l2_address *address);
 
 /* ---- Attributes ---- */
+/*
+ * Objects that the device may refuse to give up. With @may_fail, for processes, such a destroy is
+ * an error, everything is as it was, and the caller may try again. Otherwise it succeeds, and what
+ * the device may still use is kept until the device is stopped, as it is once the device is dead.
+ */
+
 struct irdma_device_attr {
 	u64 max_mr_size;
 	u64 page_size_cap;
@@ -257,8 +263,7 @@ struct irdma_cq_result {
 };
 int irdma_cq_create(struct irdma_device *device, const struct irdma_cq_params *params,
 		    struct irdma_cq **out, struct irdma_cq_result *result);
-/* Always succeeds: what the device may still own is kept until the device is stopped. */
-void irdma_cq_destroy(struct irdma_cq *cq);
+int irdma_cq_destroy(struct irdma_cq *cq, bool may_fail);
 int irdma_cq_resize(struct irdma_cq *cq, u32 entries, struct irdma_ucontext *uctx, u64 user_buffer,
 		    u32 *ring_size);
 /* Does not sleep. */
@@ -294,8 +299,7 @@ struct irdma_qp_result {
 };
 int irdma_qp_create(struct irdma_device *device, const struct irdma_qp_params *params,
 		    struct irdma_qp **out, struct irdma_qp_result *result);
-/* Always succeeds, as irdma_cq_destroy(). */
-void irdma_qp_destroy(struct irdma_qp *qp);
+int irdma_qp_destroy(struct irdma_qp *qp, bool may_fail);
 
 /* A path as ib_core has resolved it. Addresses in CPU order; IPv4 in ip[3], others 0. */
 struct irdma_path {
@@ -390,11 +394,11 @@ int irdma_mr_alloc(struct irdma_device *device, struct irdma_pd *pd, u32 pages,
 void irdma_mr_begin_pages(struct irdma_mr *mr);
 int irdma_mr_set_page(struct irdma_mr *mr, u64 bus);
 int irdma_mr_end_pages(struct irdma_mr *mr, u64 va, u64 length, u32 page_size);
-void irdma_mr_deregister(struct irdma_mr *mr); /* always succeeds, as irdma_cq_destroy() */
+int irdma_mr_deregister(struct irdma_mr *mr, bool may_fail);
 
 int irdma_mw_create(struct irdma_device *device, struct irdma_pd *pd, u32 type,
 		    struct irdma_mw **out, u32 *rkey);
-void irdma_mw_destroy(struct irdma_mw *mw);
+int irdma_mw_destroy(struct irdma_mw *mw, bool may_fail);
 
 /* ---- Address handle, multicast ---- */
 int irdma_ah_create(struct irdma_device *device, struct irdma_pd *pd, const struct irdma_path *path,

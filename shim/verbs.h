@@ -74,6 +74,20 @@ static inline struct irdma_ucontext *uctx_of(struct ib_udata *udata)
 }
 
 /*
+/*
+ * Whether a process has asked for the end of an object, and so can be told that the device refuses.
+ * Not so if it has never got the object, or is gone and ib_core takes what it has left, or if the
+ * object is the kernel's: nobody would try again then. @uobject: the object's; that of a QP or CQ
+ * is of a kind that begins with a struct ib_uobject. ib_core has one reference for the handle and
+ * one for its list of the process's objects; a request brings another.
+ */
+static inline bool is_request(const void *uobject)
+{
+	const struct ib_uobject *u = uobject;
+
+	return u && kref_read(&u->ref) > 2;
+}
+
  * Driver data of a command: whether there is as much as the first provider libraries bring;
  * what is missing of later additions is 0, what is newer than us is not looked at.
  */

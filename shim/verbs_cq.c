@@ -36,7 +36,7 @@ static int create_cq(struct shim_cq *cq, struct irdma_cq_params *params, struct 
 	resp.cq_size = result.ring_size;
 	err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	if (err)
-		irdma_cq_destroy(cq->irdma);
+		irdma_cq_destroy(cq->irdma, false);
 	return err;
 }
 
@@ -70,12 +70,11 @@ int shim_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, SHIM_CR
  * @ib: its ib_core side
  * @udata: not used
  *
- * Return: 0
+ * Return: 0; or what the device's error stands for, if a process can try again.
  */
 int shim_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
-	irdma_cq_destroy(cq_of(ib));
-	return 0;
+	return irdma_cq_destroy(cq_of(ib), is_request(ib->uobject));
 }
 
 /**

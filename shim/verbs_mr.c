@@ -161,15 +161,16 @@ int shim_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int entries, unsign
  * @ib: the region
  * @udata: not used
  *
- * Return: 0
+ * Return: 0; or what the device's error stands for, if the caller can try again.
  */
 int shim_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct shim_mr *mr = container_of(ib, struct shim_mr, ib);
+	int err = irdma_mr_deregister(mr->irdma, is_request(ib->uobject));
 
-	irdma_mr_deregister(mr->irdma);
-	kfree(mr);
-	return 0;
+	if (!err)
+		kfree(mr);
+	return err;
 }
 
 /**
@@ -201,10 +202,10 @@ int shim_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
  * shim_dealloc_mw() - destroy a memory window
  * @ib: its ib_core side
  *
- * Return: 0
+ * Return: 0; or what the device's error stands for, if a process can try again.
  */
 int shim_dealloc_mw(struct ib_mw *ib)
 {
-	irdma_mw_destroy(container_of(ib, struct shim_mw, ib)->irdma);
-	return 0;
+	return irdma_mw_destroy(container_of(ib, struct shim_mw, ib)->irdma,
+				is_request(ib->uobject));
 }

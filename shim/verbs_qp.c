@@ -57,7 +57,7 @@ static int create_qp(struct shim_qp *qp, struct irdma_qp_params *params,
 	resp.qp_caps = result->caps;
 	err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	if (err)
-		irdma_qp_destroy(qp->irdma);
+		irdma_qp_destroy(qp->irdma, false);
 	return err;
 }
 
@@ -112,12 +112,11 @@ int shim_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_uda
  * @ib: its ib_core side
  * @udata: not used
  *
- * Return: 0
+ * Return: 0; or what the device's error stands for, if a process can try again.
  */
 int shim_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
-	irdma_qp_destroy(qp_of(ib));
-	return 0;
+	return irdma_qp_destroy(qp_of(ib), is_request(ib->uobject));
 }
 
 /* ---- Changing ---- */

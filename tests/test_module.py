@@ -84,6 +84,27 @@ def rings(kernel: str) -> None:
         print(guest.run("qp-bringup && rmmod irdma").output)
 
 
+CARD = "/machine/peripheral/card"
+# What the device refuses in verbs-refused, and in what it leaves.
+REFUSED_ONCE = "dealloc_stag:1,dealloc_stag:3,destroy_qp:1,destroy_cq:1"
+REFUSED_ALWAYS = "dealloc_stag,destroy_qp,destroy_cq"
+
+
+@test(needs=("images", "model", "modules", "programs"), timeout=240, full=True)
+def refused_destroys(kernel: str) -> None:
+    """A process is told if the device refuses to give up an object; the end of one is not."""
+    setup = Setup(kernel=kernel, allow=[r"irdma\d: command (dealloc_stag|destroy_\w+) failed"])
+    with Guest(setup) as guest:
+        guest.qmp("qom-set", path=CARD, property="fail", value=REFUSED_ONCE)
+        print(guest.run("verbs-refused").output)
+        guest.qmp("qom-set", path=CARD, property="fail", value=REFUSED_ALWAYS)
+        print(guest.run("verbs-refused --leave; sleep 1").output)
+        guest.qmp("qom-set", path=CARD, property="fail", value="")
+        left = guest.run("rdma resource show qp; rdma resource show mr").output
+        assert "verbs-refused" not in left, left
+        print(guest.run("qp-bringup && rmmod irdma").output)
+
+
 @test(needs=("images", "model", "modules", "programs"), timeout=300)
 def killed_processes(kernel: str) -> None:
     """Objects in random order, processes killed at any moment; then it still works."""

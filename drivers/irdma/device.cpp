@@ -307,6 +307,7 @@ void Device::on_registered()
 bool Device::on_removal()
 {
 	{
+	removing_.store(true);
 		SpinGuard guard(life_lock_);
 
 		registered_ = false;

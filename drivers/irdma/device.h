@@ -56,6 +56,9 @@ public:
 	bool dead() const { return dead_.load(); }
 
 	/**
+	/** Whether somebody whose object the device does not give up can be told to try again. */
+	bool can_try_again() const { return !dead() && !removing_.load(); }
+
 	 * The device has stopped answering or is beyond repair: say why, end all commands, ask ice
 	 * for a reset. Only the first call does anything. Any context.
 	 */
@@ -119,6 +122,7 @@ private:
 	Atomic<bool> dead_{false};
 	SpinLock life_lock_{SHIM_LOCK_DEVICE}; /**< events are dispatched under it */
 	bool registered_ = false;	       /**< there are consumers; under the lock */
+	Atomic<bool> removing_{false};
 	bool reported_ = false;		       /**< they know that it is dead; under the lock */
 	bool keep_memory_ = false;
 	Work reset_work_;

@@ -140,20 +140,16 @@ Status Cq::create_in_device()
 
 	device_.events.add_cq(*this);
 	auto created = device_.cqp.run(command);
-	if (created.ok()) {
-		created_ = true;
+	if (created.ok())
 		return {};
-	}
 	device_.events.remove_cq(*this);
 	if (device_.dead())
 		bury(); /* it may have been made all the same */
 	return created.status();
 }
 
-Cq::~Cq()
+Status Cq::destroy(bool may_fail)
 {
-	if (!created_)
-		return;
 	device_.events.remove_cq(*this);
 
 	cmd::DestroyCq command = {
@@ -164,8 +160,16 @@ Cq::~Cq()
 		.memory = memory_,
 		.shadow = shadow_bus_,
 	};
-	if (!device_.cqp.run(command).ok())
-		bury();
+	auto destroyed = device_.cqp.run(command);
+	if (destroyed.ok())
+		return {};
+	if (may_fail && device_.can_try_again()) {
+		device_.events.add_cq(*this);
+		wake(); /* an event may have come meanwhile */
+		return destroyed.status();
+	}
+	bury();
+	return {};
 }
 
 /* The device may still write to it. */
@@ -265,12 +269,18 @@ int irdma_cq_create(irdma_device *device, const irdma_cq_params *params, irdma_c
 /**
  * irdma_cq_destroy() - destroy a completion queue; no QP uses it any more
  * @cq: the CQ
+ * @may_fail: the caller can be told of a failure, and try again; only of a process
  *
- * May sleep. Memory that the device does not give back is kept until it is stopped.
+ * May sleep. Return: 0; or the error of a device that refuses: the CQ is as it was. Otherwise
+ * memory that the device does not give back is kept until it is stopped.
  */
-void irdma_cq_destroy(irdma_cq *cq)
+int irdma_cq_destroy(irdma_cq *cq, bool may_fail)
 {
-	destroy(from_c(cq));
+	Status done = from_c(cq)->destroy(may_fail);
+
+	if (done.ok())
+		destroy(from_c(cq));
+	return done.code();
 }
 
 /**

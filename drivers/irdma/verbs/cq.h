@@ -49,8 +49,12 @@ public:
 
 	/** Not to be made but by create(). */
 	Cq(Device &device, Id id, const irdma_cq_params &params);
-	/** Destroys it in the device; memory that the device does not give back is buried. */
-	~Cq();
+
+	/**
+	 * Destroy it in the device. Memory that the device does not give back is buried, unless the
+	 * caller @may_fail: then an error leaves everything as it was. May sleep.
+	 */
+	Status destroy(bool may_fail);
 
 	u32 number() const { return id_.value(); }
 	/** The CEQ that tells of its completions. */
@@ -115,7 +119,6 @@ private:
 	u32 entries_ = 0, size_ = 0;
 	cmd::QueueMemory memory_ = {};
 	u64 shadow_bus_ = 0;
-	bool created_ = false;
 	Atomic<bool> broken_{false}; /**< an error event has come */
 
 	/* Of a process. */

@@ -104,15 +104,15 @@ Status Mr::register_memory(const irdma_mr_params &params)
 }
 
 /* @command: all but STag and PD. */
-Status Mr::register_stag(const Pd &pd, cmd::RegMr command)
+Status Mr::register_stag(Pd &pd, cmd::RegMr command)
 {
 	auto stag = Stag::alloc(device_);
 
 	IRDMA_TRY(stag);
 	stag_ = stag.take();
-	pd_ = pd.number();
+	pd_ = &pd;
 	command.stag = stag_.value();
-	command.pd = pd_;
+	command.pd = pd.number();
 	return run(command);
 }
 
@@ -196,12 +196,12 @@ Result<Owner<Mr>> Mr::alloc_fast(Device &device, Pd &pd, u32 pages)
 	auto stag = Stag::alloc(device);
 	IRDMA_TRY(stag);
 	mr->stag_ = stag.take();
-	mr->pd_ = pd.number();
+	mr->pd_ = &pd;
 
 	/* The list is named when it is filled, by the work request. */
 	cmd::AllocMrStag command = {};
 	command.stag = mr->stag_.value();
-	command.pd = mr->pd_;
+	command.pd = pd.number();
 	command.length = u64{pages} * hw::page_size;
 	IRDMA_TRY(mr->run(command));
 	return move(mr);
@@ -250,15 +250,32 @@ Mr::~Mr()
 {
 	if (uctx_)
 		uctx_->remove(ring_);
-	if (in_device_ &&
-	    !device_.cqp.run(cmd::DeallocStag{.stag = stag_.value(), .pd = pd_, .is_mr = true})
-		     .ok())
+}
+
+/*
+ * While there are windows, which a device may want to see go first, ib_core comes again for what a
+ * process has left, since it gets on with those.
+ */
+Status Mr::deregister(bool may_fail)
+{
+	if (!in_device_)
+		return {};
+
+	auto done = device_.cqp.run(
+		cmd::DeallocStag{.stag = stag_.value(), .pd = pd_->number(), .is_mr = true});
+	if (!done.ok()) {
+		if ((may_fail || pd_->windows.load()) && device_.can_try_again())
+			return done.status();
 		bury();
+	}
+	in_device_ = false;
+	return {};
 }
 
 /* The device may still use it. */
 void Mr::bury()
 {
+	pd_->keep_number();
 	stag_.abandon();
 	pbles_.abandon();
 	memory_.bury();
@@ -380,10 +397,16 @@ void irdma_mr_describe(irdma_mr *mr, irdma_mr_details *details)
 /**
  * irdma_mr_deregister() - undo what made the MR
  * @mr: the MR
+ * @may_fail: the caller can be told of a failure, and try again
  *
- * May sleep. Memory that the device does not give back is kept until it is stopped.
+ * May sleep. Return: 0; or the error of a device that refuses: the MR is as it was. Otherwise
+ * memory that the device does not give back is kept until it is stopped.
  */
-void irdma_mr_deregister(irdma_mr *mr)
+int irdma_mr_deregister(irdma_mr *mr, bool may_fail)
 {
-	destroy(from_c(mr));
+	Status done = from_c(mr)->deregister(may_fail);
+
+	if (done.ok())
+		destroy(from_c(mr));
+	return done.code();
 }

@@ -54,8 +54,14 @@ public:
 	static Result<Owner<Mr>> alloc_fast(Device &device, Pd &pd, u32 pages);
 
 	explicit Mr(Device &device) : device_(device) {}
-	/** Invalidates the STag; memory that the device does not give back is buried. May sleep. */
+	/** deregister() has gone well, or it has never been made. May sleep. */
 	~Mr();
+
+	/**
+	 * Invalidate the STag. Memory that the device does not give back is buried, unless the
+	 * caller @may_fail: then an error leaves everything as it was. May sleep.
+	 */
+	Status deregister(bool may_fail);
 
 	/** 0 if it has none. */
 	u32 stag() const { return stag_.value(); }
@@ -73,12 +79,12 @@ public:
 private:
 	Status register_memory(const irdma_mr_params &params);
 	Status register_ring(const irdma_mr_params &params);
-	Status register_stag(const Pd &pd, cmd::RegMr command);
+	Status register_stag(Pd &pd, cmd::RegMr command);
 	template <class Command> Status run(const Command &command);
 	void bury();
 
 	Device &device_;
-	u32 pd_ = 0;
+	Pd *pd_ = nullptr; /**< of an STag */
 	Stag stag_;
 	bool in_device_ = false; /**< the device knows the STag */
 

@@ -13,24 +13,29 @@ Result<Owner<Mw>> Mw::create(Device &device, Pd &pd, bool type1)
 	auto stag = Stag::alloc(device);
 
 	IRDMA_TRY(stag);
-	auto mw = make<Mw>(device, stag.take(), pd.number());
+	auto mw = make<Mw>(device, stag.take(), pd);
 	if (!mw)
 		return Error::no_memory;
 
-	auto made = device.cqp.run(cmd::AllocMwStag{mw->stag(), mw->pd_, type1});
-	if (made.ok())
-		mw->in_device_ = true;
-	else if (device.dead())
+	auto made = device.cqp.run(cmd::AllocMwStag{mw->stag(), pd.number(), type1});
+	if (!made.ok() && device.dead())
 		mw->stag_.abandon(); /* it may have been made all the same */
 	IRDMA_TRY(made);
 	return move(mw);
 }
 
-Mw::~Mw()
+Status Mw::deallocate(bool may_fail)
 {
-	if (in_device_ &&
-	    !device_.cqp.run(cmd::DeallocStag{.stag = stag(), .pd = pd_, .is_mr = false}).ok())
-		stag_.abandon();
+	auto done = device_.cqp.run(
+		cmd::DeallocStag{.stag = stag(), .pd = pd_.number(), .is_mr = false});
+
+	if (done.ok())
+		return {};
+	if (may_fail && device_.can_try_again())
+		return done.status();
+	pd_.keep_number();
+	stag_.abandon();
+	return {};
 }
 
 } // namespace irdma
@@ -63,10 +68,15 @@ int irdma_mw_create(irdma_device *device, irdma_pd *pd, u32 type, irdma_mw **out
 /**
  * irdma_mw_destroy() - destroy a memory window
  * @mw: the window
+ * @may_fail: the caller can be told of a failure, and try again
  *
- * May sleep.
+ * May sleep. Return: 0; or the error of a device that refuses: the window is as it was.
  */
-void irdma_mw_destroy(irdma_mw *mw)
+int irdma_mw_destroy(irdma_mw *mw, bool may_fail)
 {
-	destroy(from_c(mw));
+	Status done = from_c(mw)->deallocate(may_fail);
+
+	if (done.ok())
+		destroy(from_c(mw));
+	return done.code();
 }

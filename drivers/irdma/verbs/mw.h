@@ -17,17 +17,21 @@ public:
 	/** @type1: bound by ibv_bind_mw, else by a posted request. May sleep. */
 	static Result<Owner<Mw>> create(Device &device, Pd &pd, bool type1);
 
-	Mw(Device &device, Stag stag, u32 pd) : device_(device), stag_(move(stag)), pd_(pd) {}
-	/** May sleep. */
-	~Mw();
+	Mw(Device &device, Stag stag, Pd &pd) : device_(device), stag_(move(stag)), pd_(pd)
+	{
+		pd_.windows.add(1);
+	}
+	~Mw() { pd_.windows.sub(1); }
+
+	/** As Mr::deregister(). */
+	Status deallocate(bool may_fail);
 
 	u32 stag() const { return stag_.value(); }
 
 private:
 	Device &device_;
 	Stag stag_;
-	const u32 pd_;
-	bool in_device_ = false;
+	Pd &pd_;
 };
 
 inline Mw *from_c(irdma_mw *m)

@@ -573,17 +573,29 @@ void Qp::stop()
 		shim_log_limited(device_.shim, SHIM_WARN, "QP %u does not stop", number_);
 }
 
-/* What the device may still use is kept until it is stopped. */
-void Qp::give_back(Status destroyed)
+/* The QP of a process that the device does not give up, and whose owner is told so. */
+void Qp::stay()
 {
-	if (destroyed.ok())
-		return;
+	MutexGuard guard(mutex_);
+
+	if (hw_state_ == hw::QpState::error && attr_.state != SHIM_QPS_RESET) {
+		attr_.state = SHIM_QPS_ERR;
+		set_post_state(SHIM_QPS_ERR);
+	}
+	device_.qos.link(qos_node_, placement_.priority());
+	device_.events.add_qp(*this);
+}
+
+/* The device may still use it. */
+void Qp::bury()
+{
 	if (context_memory_)
 		device_.graveyard.bury(move(context_memory_));
 	if (ring_memory_)
 		device_.graveyard.bury(move(ring_memory_));
 	if (user_rings_.memory)
 		user_rings_.memory.bury();
+	pd_.keep_number();
 	id_.abandon();
 }
 
@@ -592,7 +604,7 @@ void Qp::give_back(Status destroyed)
  * classes find the QP: they wait for an event of each QP that they suspend. Before that it stops,
  * as its queue set may go with such a change. Then the work, which holds a Use of its own.
  */
-void Qp::destroy()
+Status Qp::destroy(bool may_fail)
 {
 	{
 		Qos::Use use(device_.qos);
@@ -613,11 +625,16 @@ void Qp::destroy()
 		device_.qps.remove(number_);
 	Status destroyed = destroy_command();
 
+	if (!destroyed.ok() && may_fail && device_.can_try_again()) {
+		stay();
+		return destroyed;
+	}
 	if (listed_ && !user_) {
 		set_post_state(SHIM_QPS_RESET);
 		forget_work();
 	}
-	give_back(destroyed);
+	if (!destroyed.ok())
+		bury();
 	arp_.reset();
 	placement_.reset();
 }
@@ -643,9 +660,9 @@ int irdma_qp_create(irdma_device *device, const irdma_qp_params *params, irdma_q
 	return 0;
 }
 
-void irdma_qp_destroy(irdma_qp *qp)
+int irdma_qp_destroy(irdma_qp *qp, bool may_fail)
 {
-	irdma::Owner<irdma::Qp> owner(irdma::from_c(qp));
+	irdma::Status done = irdma::from_c(qp)->destroy(may_fail);
 
 	owner->destroy();
 }

@@ -4,7 +4,7 @@
  *
  * Life. irdma_qp_create() gives the device a context and the rings; changes go
  * through a plan (qp_plan.h) that is carried out step by step, and undone if a
- * step fails; irdma_qp_destroy() always succeeds. Asynchronous events of the
+ * step fails; irdma_qp_destroy() fails only if the caller can try again. Asynchronous events of the
  * device arrive in interrupt context and are acted on by a work item
  * (qp_events.cpp). Posting and completing requests of the kernel: qp_post.cpp.
  *
@@ -79,8 +79,12 @@ public:
 	Status modify(const irdma_qp_change &change);
 	/** What was set. May sleep. */
 	void query(irdma_qp_state &state);
-	/** Take it from the device, also if create() has failed. May sleep. */
-	void destroy();
+	/**
+	 * Take it from the device, also if create() has failed. What the device does not give back
+	 * is buried, unless the caller @may_fail: then an error leaves the QP there, in ERR if it
+	 * was running. May sleep.
+	 */
+	Status destroy(bool may_fail);
 
 	/** What administrators see. May sleep. */
 	void details(irdma_qp_details &details);
@@ -138,7 +142,8 @@ private:
 	void mark_flushed(Cq &cq, FlushedQueue &queue);
 	void forget_work();
 	void stop();
-	void give_back(Status destroyed);
+	void stay();
+	void bury();
 	void say_refused(const QpRefusal &refusal, const irdma_qp_change &change, Status why);
 	hw::QpType hw_type() const { return connected() ? hw::QpType::rc : hw::QpType::ud; }
 	void ring_doorbell();
