@@ -132,8 +132,9 @@ void irdma_device_registered(struct irdma_device *device);
 /* Take the engine down; all verbs objects are gone. Works with a dead device as well. */
 void irdma_device_stop(struct irdma_device *device);
 /*
- * The device is about to be removed. If it is gone from the bus or is reset under us, no command
- * is posted any more, so that objects go without waiting for answers. False then.
+ * The device is about to be removed, or has not been of use. If it is gone from the bus or is reset
+ * under us, no command is posted any more, so that objects go without waiting for answers. False
+ * then.
  */
 bool irdma_device_removing(struct irdma_device *device);
 

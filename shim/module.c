@@ -55,6 +55,7 @@ static void take_down(struct shim_device *dev)
 {
 	bool registered = dev->registered;
 
+	dev->lost = !irdma_device_removing(dev->irdma);
 	dev->registered = false;
 	shim_notify_stop(dev); /* first: no event may reach ib_core once the ib_device is gone */
 	if (registered) {
@@ -111,7 +112,6 @@ static void remove(struct auxiliary_device *adev)
 {
 	struct shim_device *dev = auxiliary_get_drvdata(adev);
 
-	dev->lost = !irdma_device_removing(dev->irdma);
 	take_down(dev);
 	release(dev);
 }
