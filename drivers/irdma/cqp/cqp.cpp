@@ -260,13 +260,12 @@ Status Cqp::create()
 		return Error::no_memory;
 	IRDMA_TRY(state->allocate());
 	Status started = state->start_engine();
-	if (!started.ok()) {
-		(void)state->stop_engine();
-		return started;
-	}
-	state->mode = Mode::registers;
 	state_ = move(state);
-	return {};
+	if (started.ok())
+		state_->mode = Mode::registers;
+	else
+		destroy();
+	return started;
 }
 
 void Cqp::destroy()
