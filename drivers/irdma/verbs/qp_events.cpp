@@ -81,13 +81,18 @@ void Qp::say_event(const AsyncEvent &event) const
 void Qp::note_error(const AsyncEvent &event)
 {
 	u32 life = life_.load();
-	u64 before = error_.load();
+	u64 word = noted::code.put(event.code) | noted::source.put(event.source) |
+		   noted::wqe_index.put(event.wqe_index) | noted::there.put(1) |
+		   noted::life.put(life);
+	u64 before;
 
-	if (post_state_.load() == SHIM_QPS_ERR || (before && noted::life.take(before) == life))
-		return;
-	error_.store(noted::code.put(event.code) | noted::source.put(event.source) |
-		     noted::wqe_index.put(event.wqe_index) | noted::there.put(1) |
-		     noted::life.put(life));
+	/* Changes of traffic classes come from elsewhere than the device's events. */
+	do {
+		before = error_.load();
+		if (post_state_.load() == SHIM_QPS_ERR ||
+		    (before && noted::life.take(before) == life))
+			return;
+	} while (!error_.compare_exchange(before, word));
 	/* It will not drain any more. */
 	if (draining_.load())
 		drained_.complete();
