@@ -39,6 +39,9 @@ constexpr u32 removal_deadline_ms = 2000;
 constexpr u32 presence_ms = 500;
 /* It looks at the CCQ itself after this time, in case that an interrupt was lost. */
 constexpr u32 look_ms = 1000;
+/* How a caller that may not sleep looks for the answer. */
+constexpr u32 atomic_poll_us = 10;
+constexpr u32 atomic_limit_us = 100 * 1000;
 /* How long creating and destroying the control QP itself may take. */
 constexpr u32 settle_ms = 1000;
 
@@ -134,6 +137,8 @@ struct Cqp::State {
 	Status stop_engine();
 
 	bool room() const;
+	bool forsake(u32 index, Waiter &me);
+	Result<u32> result_of(const Waiter &me);
 	void post(const hw::CqpWqe &wqe, const Slot &slot);
 	void post_for(Waiter &waiter);
 	void drain_backlog();
@@ -472,11 +477,55 @@ Result<u32> Cqp::execute(hw::CqpOp op, hw::CqpWqe &wqe)
 		s.wait_interrupt(me);
 		break;
 	}
+	return s.result_of(me);
+}
+
+Result<u32> Cqp::State::result_of(const Waiter &me)
+{
 	if (!me.outcome.status.ok()) {
-		s.log_error(op, me.outcome);
+		log_error(me.op, me.outcome);
 		return me.outcome.status;
 	}
 	return me.outcome.return_value;
+}
+
+Result<u32> Cqp::execute_atomic(hw::CqpOp op, hw::CqpWqe &wqe)
+{
+	State &s = *state_;
+	Waiter me(op, wqe);
+	u32 index;
+	{
+		SpinGuard guard(s.lock);
+
+		if (s.failed || s.mode != Mode::interrupts)
+			return Error::no_device;
+		/* Those who wait come first. */
+		if (!s.backlog.empty() || !s.room())
+			return Error::again;
+		index = s.head;
+		s.post_for(me);
+	}
+	for (u32 us = 0; us < atomic_limit_us; us += atomic_poll_us) {
+		shim_udelay(atomic_poll_us);
+		on_ccq_event();
+		if (me.done.try_wait())
+			return s.result_of(me);
+	}
+	if (!s.forsake(index, me))
+		return s.result_of(me);
+	s.watchdog.queue_ms(device_.shim, deadline_ms);
+	return Error::timed_out;
+}
+
+/** Nobody waits for the command of @me any more; false if it has just ended. */
+bool Cqp::State::forsake(u32 index, Waiter &me)
+{
+	SpinGuard guard(lock);
+
+	if (me.done.try_wait())
+		return false;
+	slots[index].waiter = nullptr;
+	return true;
 }
 
 /* ---- Answers ---- */

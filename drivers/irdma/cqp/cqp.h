@@ -4,10 +4,10 @@
  * CCQ in which it completes them, in any order.
  *
  * Each ring entry has a slot with the state of its command. A caller that
- * waits sleeps on its slot; one that may not sleep leaves a callback. The slot
- * stays taken until the device has answered, also when the caller has given
- * up, so that a late answer never meets another command. Callers beyond the
- * ring's depth queue for a slot in order.
+ * waits sleeps on its slot; one that may not sleep takes the answers itself for a
+ * while, or leaves a callback. The slot stays taken until the device has
+ * answered, also when the caller has given up, so that a late answer never meets
+ * another command. Callers beyond the ring's depth queue for a slot in order.
  *
  * How the end of a command is learnt:
  *   - before the CCQ exists and after it is gone, by polling the CQPTAIL register;
@@ -87,6 +87,21 @@ public:
 	}
 
 	/**
+	 * The same without sleeping: takes the answers itself, microseconds apart, for a tenth of
+	 * a second at most. Any context, with interrupts off as well: they may be those that tell.
+	 *
+	 * Return: as run(); also Error::again if the ring is full; Error::timed_out if the answer
+	 * is yet to come: the device may still carry the command out.
+	 */
+	template <class Command> Result<u32> run_atomic(const Command &command)
+	{
+		hw::CqpWqe wqe;
+
+		command.encode(wqe);
+		return execute_atomic(Command::op, wqe);
+	}
+
+	/**
 	 * Post a command without waiting. Any context.
 	 *
 	 * Return: an error if it was not posted (then @done is not called): Error::no_device,
@@ -112,6 +127,7 @@ public:
 
 private:
 	Result<u32> execute(hw::CqpOp op, hw::CqpWqe &wqe);
+	Result<u32> execute_atomic(hw::CqpOp op, hw::CqpWqe &wqe);
 	Status submit(hw::CqpOp op, hw::CqpWqe &wqe, CqpCallback done, void *arg);
 
 	Device &device_;
