@@ -403,9 +403,9 @@ int irdma_mw_destroy(struct irdma_mw *mw, bool may_fail);
 
 /* ---- Address handle, multicast ---- */
 int irdma_ah_create(struct irdma_device *device, struct irdma_pd *pd, const struct irdma_path *path,
-		    bool may_sleep, struct irdma_ah **out, u32 *number);
+		    bool may_sleep, bool shared, struct irdma_ah **out, u32 *number);
 void irdma_ah_destroy(struct irdma_ah *ah, bool may_sleep);
-void irdma_ah_query(struct irdma_ah *ah, struct irdma_path *path);
+/* Processes get the same one for the same path in the same PD: @shared. */
 
 int irdma_mcast_attach(struct irdma_device *device, struct irdma_qp *qp, const u32 ip[4], bool ipv4,
 		       const u8 mac[6]);

@@ -41,6 +41,7 @@ static const char *const lock_names[SHIM_LOCK_CLASSES] = {
 	[SHIM_MUTEX_PBLE] = "irdma_pble",
 	[SHIM_MUTEX_HMC] = "irdma_hmc",
 	[SHIM_MUTEX_MCAST] = "irdma_mcast",
+	[SHIM_MUTEX_AH] = "irdma_ah",
 	[SHIM_MUTEX_STATISTICS] = "irdma_statistics",
 };
 

@@ -46,6 +46,7 @@ struct shim_mw {
 struct shim_ah {
 	struct ib_ah ib;
 	struct irdma_ah *irdma;
+	struct irdma_path path; /* as it was made */
 };
 
 /* The C++ object behind an object of ib_core. */

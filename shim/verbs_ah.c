@@ -163,15 +163,14 @@ int shim_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *attr, struct ib_u
 	struct shim_device *dev = to_shim(ib->device);
 	bool may_sleep = attr->flags & RDMA_CREATE_AH_SLEEPABLE;
 	struct irdma_create_ah_resp resp = {};
-	struct irdma_path path;
 	int err;
 
 	if (udata && !udata_out_ok(udata, offsetofend(struct irdma_create_ah_resp, rsvd)))
 		return -EINVAL;
-	err = shim_fill_path(dev, attr->ah_attr, &path);
+	err = shim_fill_path(dev, attr->ah_attr, &ah->path);
 	if (err)
 		return err;
-	err = irdma_ah_create(dev->irdma, pd_of(ib->pd), &path, may_sleep, &ah->irdma,
+	err = irdma_ah_create(dev->irdma, pd_of(ib->pd), &ah->path, may_sleep, udata, &ah->irdma,
 			      &resp.ah_id);
 	if (err || !udata)
 		return err;
@@ -204,10 +203,7 @@ int shim_destroy_ah(struct ib_ah *ib, u32 flags)
  */
 int shim_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
-	struct irdma_path path;
-
-	irdma_ah_query(container_of(ib, struct shim_ah, ib)->irdma, &path);
-	shim_fill_ah_attr(&path, attr);
+	shim_fill_ah_attr(&container_of(ib, struct shim_ah, ib)->path, attr);
 	return 0;
 }
 

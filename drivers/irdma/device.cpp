@@ -106,7 +106,8 @@ const Device::Step Device::steps[] = {
 
 Device::Device(shim_device *s)
 	: shim(s), cqp(*this), hmc(*this), events(*this), pbles(*this), arp(*this), qos(*this),
-	  mcast(*this), statistics(*this), reset_work_(reset, this, SHIM_WORK_EVENTS)
+	  mcast(*this), shared_ahs(*this), statistics(*this),
+	  reset_work_(reset, this, SHIM_WORK_EVENTS)
 {
 	shim_get_port_info(shim, &port);
 }
@@ -306,8 +307,8 @@ void Device::on_registered()
 
 bool Device::on_removal()
 {
-	{
 	removing_.store(true);
+	{
 		SpinGuard guard(life_lock_);
 
 		registered_ = false;

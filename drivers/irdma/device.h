@@ -18,6 +18,7 @@
 #include "hmc/hmc.h"
 #include "hmc/pble.h"
 #include "qos/qos.h"
+#include "verbs/ah.h"
 #include "verbs/arp.h"
 #include "verbs/qp_table.h"
 #include "verbs/mcast.h"
@@ -55,10 +56,10 @@ public:
 	/** Whether no command will be answered any more. */
 	bool dead() const { return dead_.load(); }
 
-	/**
 	/** Whether somebody whose object the device does not give up can be told to try again. */
 	bool can_try_again() const { return !dead() && !removing_.load(); }
 
+	/**
 	 * The device has stopped answering or is beyond repair: say why, end all commands, ask ice
 	 * for a reset. Only the first call does anything. Any context.
 	 */
@@ -99,6 +100,7 @@ public:
 	Qos qos;
 	QpTable qps; /**< for polling; created with qp_ids, for the same numbers */
 	McastGroups mcast;
+	SharedAhs shared_ahs;
 	Statistics statistics;
 
 	/* Numbers of objects. */
@@ -120,9 +122,9 @@ private:
 	static void reset(void *device);
 
 	Atomic<bool> dead_{false};
+	Atomic<bool> removing_{false};
 	SpinLock life_lock_{SHIM_LOCK_DEVICE}; /**< events are dispatched under it */
 	bool registered_ = false;	       /**< there are consumers; under the lock */
-	Atomic<bool> removing_{false};
 	bool reported_ = false;		       /**< they know that it is dead; under the lock */
 	bool keep_memory_ = false;
 	Work reset_work_;

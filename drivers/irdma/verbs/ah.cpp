@@ -9,9 +9,6 @@
 
 namespace irdma {
 
-static constexpr u32 poll_us = 10;
-static constexpr u32 poll_limit_us = 100 * 1000;
-
 /* ---- What the device is told ---- */
 
 /* Traffic for ourselves and for groups that we may be in comes back. */
@@ -34,98 +31,89 @@ static bool vlan_tag(const Qos &qos, const irdma_path &path, u16 &tag)
 	return in_vlan || qos.priority_tagging();
 }
 
-void Ah::fill_words(const Pd &pd)
+static cmd::AhWords words_of(const Qos &qos, const Pd &pd, const ArpEntry &arp,
+			     const irdma_path &path)
 {
 	u16 tag;
-	bool tagged = vlan_tag(device_.qos, path_, tag);
-
-	words_ = {
-		.ah = number(),
+	bool tagged = vlan_tag(qos, path, tag);
+	cmd::AhWords words = {
+		.ah = 0,
 		.pd = pd.number(),
-		.src_mac = mac_number(path_.smac),
+		.src_mac = mac_number(path.smac),
 		.dest_ip = {},
 		.src_ip = {},
-		.ipv4 = path_.ipv4,
-		.arp_index = arp_.index(),
-		.traffic_class = path_.traffic_class,
-		.hop_limit = path_.hop_limit,
-		.flow_label = path_.flow_label,
+		.ipv4 = path.ipv4,
+		.arp_index = arp.index(),
+		.traffic_class = path.traffic_class,
+		.hop_limit = path.hop_limit,
+		.flow_label = path.flow_label,
 		.insert_vlan = tagged,
 		.vlan_tag = tagged ? tag : u16{0},
-		.loopback = is_loopback(path_),
+		.loopback = is_loopback(path),
 	};
+
 	for (int i = 0; i < 4; i++) {
-		words_.dest_ip[i] = path_.dest_ip[i];
-		words_.src_ip[i] = path_.src_ip[i];
+		words.dest_ip[i] = path.dest_ip[i];
+		words.src_ip[i] = path.src_ip[i];
 	}
+	return words;
+}
+
+/* Whether two handles are the same but for their numbers. */
+static bool same_words(const cmd::AhWords &a, const cmd::AhWords &b)
+{
+	for (int i = 0; i < 4; i++)
+		if (a.dest_ip[i] != b.dest_ip[i] || a.src_ip[i] != b.src_ip[i])
+			return false;
+	return a.pd == b.pd && a.src_mac == b.src_mac && a.ipv4 == b.ipv4 &&
+	       a.arp_index == b.arp_index && a.traffic_class == b.traffic_class &&
+	       a.hop_limit == b.hop_limit && a.flow_label == b.flow_label &&
+	       a.insert_vlan == b.insert_vlan && a.vlan_tag == b.vlan_tag &&
+	       a.loopback == b.loopback;
 }
 
 /* ---- Life ---- */
 
-void Ah::put()
+Ah::Ah(Device &device, Pd &pd, ArpEntry arp, const irdma_path &path)
+	: device_(device), pd_(pd), arp_(move(arp)), words_(words_of(device.qos, pd, arp_, path))
 {
-	if (!shares_.sub(1))
-		destroy(this);
 }
 
-Result<Ah *> Ah::create(Device &device, const Pd &pd, const irdma_path &path, bool may_sleep)
+/* With its ARP entry, but not yet in the device. */
+static Result<Owner<Ah>> new_ah(Device &device, Pd &pd, const irdma_path &path, bool may_sleep)
 {
-	auto id = Id::alloc(device.ah_ids);
-	IRDMA_TRY(id);
 	auto arp = device.arp.get(arp_key(path), mac_number(path.dmac), may_sleep);
-	IRDMA_TRY(arp);
 
+	IRDMA_TRY(arp);
 	void *room = may_sleep ? shim_zalloc(sizeof(Ah)) : shim_zalloc_atomic(sizeof(Ah));
 	if (!room)
 		return Error::no_memory;
-	Ah *ah = new (room) Ah(device, id.take(), arp.take(), path);
-	ah->fill_words(pd);
-
-	Status made = may_sleep ? ah->create_waiting() : ah->create_polling();
-	if (!made.ok()) {
-		ah->arp_ = ArpEntry();
-		ah->put();
-		return made;
-	}
-	return ah;
+	return Owner<Ah>(new (room) Ah(device, pd, arp.take(), path));
 }
 
-Status Ah::create_waiting()
+Result<Ah *> Ah::create(Device &device, Pd &pd, const irdma_path &path, bool may_sleep)
 {
-	auto made = device_.cqp.run(cmd::CreateAh{words_});
+	auto ah = new_ah(device, pd, path, may_sleep);
 
-	if (!made.ok() && device_.dead())
+	IRDMA_TRY(ah);
+	IRDMA_TRY(ah.value()->make(may_sleep));
+	return ah.value().release();
+}
+
+Status Ah::make(bool may_sleep)
+{
+	auto id = Id::alloc(device_.ah_ids);
+	IRDMA_TRY(id);
+	id_ = id.take();
+	words_.ah = id_.value();
+
+	const cmd::CreateAh command{words_};
+	Status made =
+		(may_sleep ? device_.cqp.run(command) : device_.cqp.run_atomic(command)).status();
+
+	if (!made.ok() && (device_.dead() || made.is(Error::timed_out)))
 		id_.abandon(); /* it may have been made all the same */
-	return made.status();
-}
-
-void Ah::on_created(void *arg, const CqpOutcome &outcome)
-{
-	Ah *ah = static_cast<Ah *>(arg);
-
-	ah->outcome_.store(outcome.status.ok() ? done : failed);
-	ah->put();
-}
-
-Status Ah::create_polling()
-{
-	shares_.add(1);
-	Status posted = device_.cqp.post(cmd::CreateAh{words_}, on_created, this);
-	if (!posted.ok()) {
-		shares_.sub(1);
-		return posted;
-	}
-
-	for (u32 us = 0; outcome_.load() == running && us < poll_limit_us; us += poll_us) {
-		shim_udelay(poll_us);
-		device_.cqp.on_ccq_event();
-	}
-	if (outcome_.load() == done)
-		return {};
-	if (outcome_.load() == failed && !device_.dead())
-		return Error::io;
-	id_.abandon(); /* it may have been made all the same */
-	return Error::timed_out;
+	return made;
 }
 
 void Ah::on_destroyed(void *arg, const CqpOutcome &outcome)
@@ -134,22 +122,65 @@ void Ah::on_destroyed(void *arg, const CqpOutcome &outcome)
 
 	if (!outcome.status.ok())
 		ah->id_.abandon();
-	ah->put();
+	destroy(ah);
 }
 
+/* The ARP entry goes last: the device may look at it until the handle is gone. */
 void Ah::release(bool may_sleep)
 {
-	/* Goes last: the device may look at it until the handle is gone. */
-	ArpEntry arp = move(arp_);
+	const cmd::DestroyAh command{words_};
 
 	if (!may_sleep) {
-		if (device_.cqp.post(cmd::DestroyAh{words_}, on_destroyed, this).ok())
+		if (device_.cqp.post(command, on_destroyed, this).ok())
 			return;
 		id_.abandon();
-	} else if (!device_.cqp.run(cmd::DestroyAh{words_}).ok()) {
+	} else if (!device_.cqp.run(command).ok()) {
+		pd_.keep_number();
 		id_.abandon();
 	}
-	put();
+	destroy(this);
+}
+
+/* ---- Sharing ---- */
+
+SharedAhs::Bucket &SharedAhs::bucket_of(const Ah &ah)
+{
+	const u32(&ip)[4] = ah.words_.dest_ip;
+	u32 mix = ip[0] ^ ip[1] ^ ip[2] ^ ip[3] ^ ah.words_.pd;
+
+	/* Fibonacci hashing: the upper bits depend on all bits. */
+	return buckets_[(mix * 0x9e3779b1u >> 24) % array_size(buckets_)];
+}
+
+Result<Ah *> SharedAhs::get(Pd &pd, const irdma_path &path)
+{
+	auto made = new_ah(device_, pd, path, true);
+
+	IRDMA_TRY(made);
+	Ah &ah = *made.value();
+	Bucket &bucket = bucket_of(ah);
+	MutexGuard guard(bucket.mutex);
+
+	for (Ah &other : bucket.ahs) {
+		if (!same_words(other.words_, ah.words_))
+			continue;
+		other.users_++;
+		return &other;
+	}
+	IRDMA_TRY(ah.make(true));
+	ah.users_ = 1;
+	bucket.ahs.push_back(ah.node_);
+	return made.value().release();
+}
+
+void SharedAhs::release(Ah &ah)
+{
+	MutexGuard guard(bucket_of(ah).mutex);
+
+	if (--ah.users_)
+		return;
+	ah.node_.unlink();
+	ah.release(true);
 }
 
 } // namespace irdma
@@ -162,6 +193,7 @@ using namespace irdma;
  * @pd: its protection domain
  * @path: where to
  * @may_sleep: otherwise any context
+ * @shared: others of that PD with the same path may have the same one; only if @may_sleep
  * @out: gets it
  * @number: gets what sends name it by
  *
@@ -169,9 +201,11 @@ using namespace irdma;
  * the device does not answer; what the device's error stands for.
  */
 int irdma_ah_create(irdma_device *device, irdma_pd *pd, const irdma_path *path, bool may_sleep,
-		    irdma_ah **out, u32 *number)
+		    bool shared, irdma_ah **out, u32 *number)
 {
-	auto ah = Ah::create(*from_c(device), *from_c(pd), *path, may_sleep);
+	Device &d = *from_c(device);
+	auto ah = shared ? d.shared_ahs.get(*from_c(pd), *path)
+			 : Ah::create(d, *from_c(pd), *path, may_sleep);
 
 	if (!ah.ok())
 		return ah.code();
@@ -181,23 +215,16 @@ int irdma_ah_create(irdma_device *device, irdma_pd *pd, const irdma_path *path, 
 }
 
 /**
- * irdma_ah_destroy() - destroy an address handle
+ * irdma_ah_destroy() - destroy an address handle, or give a share in it back
  * @ah: the handle
- * @may_sleep: otherwise any context
+ * @may_sleep: otherwise any context; not for those of processes
  */
 void irdma_ah_destroy(irdma_ah *ah, bool may_sleep)
 {
-	from_c(ah)->release(may_sleep);
-}
+	Ah &a = *from_c(ah);
 
-/**
- * irdma_ah_query() - what an address handle was made with
- * @ah: the handle
- * @path: gets it
- *
- * Any context.
- */
-void irdma_ah_query(irdma_ah *ah, irdma_path *path)
-{
-	*path = from_c(ah)->path();
+	if (a.shared())
+		a.device().shared_ahs.release(a);
+	else
+		a.release(may_sleep);
 }

@@ -4,18 +4,20 @@
  * its own, made by a control command.
  *
  * The connection manager makes and destroys address handles with interrupts
- * off. CREATE_AH has to be over before a send may use the handle, and the
- * interrupt that tells of it may be the one that is off, so create() then
- * takes the completions of the control QP itself, microseconds apart, for a
- * tenth of a second at most. What it gives up is freed when the device
- * answers, by the callback: the handle has two shares, the caller's and the
- * command's.
+ * off. CREATE_AH has to be over before a send may use the handle, so it is then
+ * run without sleeping; DESTROY_AH is posted, and its callback frees the handle.
+ *
+ * Processes make many handles for the same path: equal ones in a PD share one of
+ * the device, which is counted. They are found by their contents in a small hash
+ * table, each bucket with a mutex that is held over the commands, so that one is
+ * never found that is not yet there, or no more.
  */
 #ifndef IRDMA_VERBS_AH_H
 #define IRDMA_VERBS_AH_H
 
-#include "../base/atomic.h"
 #include "../base/id_table.h"
+#include "../base/list.h"
+#include "../base/lock.h"
 #include "../cqp/cqp.h"
 #include "../cqp/commands.h"
 #include "arp.h"
@@ -24,42 +26,58 @@
 
 namespace irdma {
 
+class Ah;
 class Device;
+
+/** The handles of processes. */
+class SharedAhs {
+public:
+	explicit SharedAhs(Device &device) : device_(device) {}
+
+	/** The handle for @path in @pd, made if there is none. May sleep, as release(). */
+	Result<Ah *> get(Pd &pd, const irdma_path &path);
+	/** Give back what get() has given; the last one destroys it. */
+	void release(Ah &ah);
+
+private:
+	struct Bucket {
+		Mutex mutex{SHIM_MUTEX_AH};
+		List<Ah> ahs;
+	};
+	Bucket &bucket_of(const Ah &ah);
+
+	Device &device_;
+	Bucket buckets_[64];
+};
 
 class Ah {
 public:
 	/** Sleeps only if @may_sleep. */
-	static Result<Ah *> create(Device &device, const Pd &pd, const irdma_path &path,
-				   bool may_sleep);
+	static Result<Ah *> create(Device &device, Pd &pd, const irdma_path &path, bool may_sleep);
 
-	/** Not to be made but by create(). */
-	Ah(Device &device, Id id, ArpEntry arp, const irdma_path &path)
-		: device_(device), id_(move(id)), arp_(move(arp)), path_(path)
-	{
-	}
+	/** Not to be made but by create() and SharedAhs. */
+	Ah(Device &device, Pd &pd, ArpEntry arp, const irdma_path &path);
+
 	/** Destroys it in the device, and @this with it. Sleeps only if @may_sleep. */
 	void release(bool may_sleep);
 
 	/** As sends name it. */
-	u32 number() const { return id_.value(); }
-	const irdma_path &path() const { return path_; }
+	u32 number() const { return words_.ah; }
+	bool shared() const { return users_; }
+	Device &device() const { return device_; }
 
 private:
-	void fill_words(const Pd &pd);
-	Status create_waiting();
-	Status create_polling();
-	static void on_created(void *arg, const CqpOutcome &outcome);
+	friend class SharedAhs;
+	Status make(bool may_sleep);
 	static void on_destroyed(void *arg, const CqpOutcome &outcome);
-	void put();
 
 	Device &device_;
+	Pd &pd_; /**< outlives it but for a destroy that does not sleep */
 	Id id_;
 	ArpEntry arp_;
-	const irdma_path path_;
-	cmd::AhWords words_ = {};
-	Atomic<u32> shares_{1};
-	enum : u32 { running, done, failed };
-	Atomic<u32> outcome_{running};
+	cmd::AhWords words_;
+	u32 users_ = 0; /**< of a shared one, under the bucket's mutex */
+	ListNode<Ah> node_{this};
 };
 
 inline Ah *from_c(irdma_ah *a)
