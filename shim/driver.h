@@ -158,13 +158,13 @@ void irdma_own_address(struct irdma_device *device, const struct irdma_l2_addres
 /* A neighbour's MAC is known, or has changed. */
 void irdma_neighbour(struct irdma_device *device, const struct irdma_l2_address *address);
 
-/* ---- Attributes ---- */
 /*
  * Objects that the device may refuse to give up. With @may_fail, for processes, such a destroy is
  * an error, everything is as it was, and the caller may try again. Otherwise it succeeds, and what
  * the device may still use is kept until the device is stopped, as it is once the device is dead.
  */
 
+/* ---- Attributes ---- */
 struct irdma_device_attr {
 	u64 max_mr_size;
 	u64 page_size_cap;
@@ -312,6 +312,9 @@ struct irdma_path {
 	u8 dgid[16]; /* as given, for query */
 	u32 dest_ip[4];
 	u32 src_ip[4];
+	u32 next_hop[4]; /* where packets go first: the destination, or a gateway */
+	bool next_hop_ipv4;
+	u32 ifindex; /* of the netdev whose neighbour it is; 0: not known */
 	u8 sgid_index;
 	u8 hop_limit;
 	u8 traffic_class;
@@ -402,10 +405,10 @@ int irdma_mw_create(struct irdma_device *device, struct irdma_pd *pd, u32 type,
 int irdma_mw_destroy(struct irdma_mw *mw, bool may_fail);
 
 /* ---- Address handle, multicast ---- */
+/* Processes get the same one for the same path in the same PD: @shared. */
 int irdma_ah_create(struct irdma_device *device, struct irdma_pd *pd, const struct irdma_path *path,
 		    bool may_sleep, bool shared, struct irdma_ah **out, u32 *number);
 void irdma_ah_destroy(struct irdma_ah *ah, bool may_sleep);
-/* Processes get the same one for the same path in the same PD: @shared. */
 
 int irdma_mcast_attach(struct irdma_device *device, struct irdma_qp *qp, const u32 ip[4], bool ipv4,
 		       const u8 mac[6]);

@@ -261,6 +261,12 @@ bool shim_modify_qp_is_ok(u32 from, u32 to, u32 qp_type, u32 mask);
 void shim_qp_event(void *ib_qp, u32 event);
 void shim_cq_event(void *ib_cq, u32 event);
 void shim_cq_completion(void *ib_cq); /* calls its comp_handler */
+/*
+ * MAC of the neighbour @ip (words in CPU order; IPv4 in ip[3]) on the netdev @ifindex, if the
+ * kernel has a valid one. Any context but hard interrupts.
+ */
+bool shim_neighbour_mac(struct shim_device *dev, u32 ifindex, const u32 ip[4], bool ipv4,
+			u8 mac[6]);
 void shim_port_event(struct shim_device *dev, bool active);
 void shim_device_fatal(struct shim_device *dev);
 

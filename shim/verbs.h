@@ -75,7 +75,6 @@ static inline struct irdma_ucontext *uctx_of(struct ib_udata *udata)
 }
 
 /*
-/*
  * Whether a process has asked for the end of an object, and so can be told that the device refuses.
  * Not so if it has never got the object, or is gone and ib_core takes what it has left, or if the
  * object is the kernel's: nobody would try again then. @uobject: the object's; that of a QP or CQ
@@ -89,6 +88,7 @@ static inline bool is_request(const void *uobject)
 	return u && kref_read(&u->ref) > 2;
 }
 
+/*
  * Driver data of a command: whether there is as much as the first provider libraries bring;
  * what is missing of later additions is 0, what is newer than us is not looked at.
  */
@@ -149,8 +149,12 @@ int shim_fill_qp_raw(struct sk_buff *msg, struct ib_qp *ib);
 int shim_fill_cq(struct sk_buff *msg, struct ib_cq *ib);
 int shim_fill_mr(struct sk_buff *msg, struct ib_mr *ib);
 
+/* next_hop.c */
+void shim_fill_next_hop(struct shim_device *dev, const struct ib_gid_attr *sgid, bool may_sleep,
+			struct irdma_path *path);
+
 /* verbs_ah.c */
-int shim_fill_path(struct shim_device *dev, const struct rdma_ah_attr *attr,
+int shim_fill_path(struct shim_device *dev, const struct rdma_ah_attr *attr, bool may_sleep,
 		   struct irdma_path *path);
 void shim_fill_ah_attr(const struct irdma_path *path, struct rdma_ah_attr *attr);
 int shim_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *attr, struct ib_udata *udata);

@@ -73,12 +73,13 @@ static int check_gids(struct shim_device *dev, const struct ib_gid_attr *sgid,
  * shim_fill_path() - resolve a path as far as ib_core knows it
  * @dev: the device
  * @attr: the path; its DMAC is resolved, its source GID held
+ * @may_sleep: else a gateway is not looked for
  * @path: gets it
  *
- * Context: Any.
+ * Context: Any; process context if @may_sleep.
  * Return: 0; -EINVAL for a path that is not RoCEv2; -ENODEV if the source GID's netdev is gone.
  */
-int shim_fill_path(struct shim_device *dev, const struct rdma_ah_attr *attr,
+int shim_fill_path(struct shim_device *dev, const struct rdma_ah_attr *attr, bool may_sleep,
 		   struct irdma_path *path)
 {
 	const struct ib_global_route *grh = &attr->grh;
@@ -110,6 +111,7 @@ int shim_fill_path(struct shim_device *dev, const struct rdma_ah_attr *attr,
 	memcpy(path->dgid, grh->dgid.raw, sizeof(path->dgid));
 	fill_ip(path->dest_ip, &grh->dgid);
 	fill_ip(path->src_ip, &sgid->gid);
+	shim_fill_next_hop(dev, sgid, may_sleep, path);
 	path->sgid_index = grh->sgid_index;
 	path->hop_limit = grh->hop_limit;
 	path->traffic_class = grh->traffic_class;
@@ -167,7 +169,7 @@ int shim_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *attr, struct ib_u
 
 	if (udata && !udata_out_ok(udata, offsetofend(struct irdma_create_ah_resp, rsvd)))
 		return -EINVAL;
-	err = shim_fill_path(dev, attr->ah_attr, &ah->path);
+	err = shim_fill_path(dev, attr->ah_attr, may_sleep, &ah->path);
 	if (err)
 		return err;
 	err = irdma_ah_create(dev->irdma, pd_of(ib->pd), &ah->path, may_sleep, udata, &ah->irdma,

@@ -149,7 +149,7 @@ static int fill_av(struct ib_qp *ib, const struct ib_qp_attr *attr, int mask,
 {
 	u32 dest = attr->dest_qp_num;
 	struct irdma_qp_state now;
-	int err = shim_fill_path(to_shim(ib->device), &attr->ah_attr, &change->path);
+	int err = shim_fill_path(to_shim(ib->device), &attr->ah_attr, true, &change->path);
 
 	if (err)
 		return err;

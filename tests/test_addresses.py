@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Dict, Optional
 
 import devtrace
+import image
+from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
@@ -194,6 +196,14 @@ LET_GO = """
 """
 
 
+def entries_written(guest: Guest, watch: Watch, script: str) -> list:
+    """(index, MAC) of the entries of the ARP table written meanwhile."""
+    watch.read()
+    print(guest.run(script + "\nsleep 0.2", timeout=200).output)
+    watch.read()
+    return [(e["index"], mac_text(e["mac"])) for e in watch.commands("manage_arp")]
+
+
 @test(needs=NEEDS, timeout=300)
 def neighbours(kernel: str) -> None:
     """Entries of the ARP table follow their neighbours, are shared, used again and bounded."""
@@ -203,11 +213,7 @@ def neighbours(kernel: str) -> None:
         watch = Watch(trace)
 
         def entries(script: str) -> list:
-            """(index, MAC) of the entries written meanwhile."""
-            watch.read()
-            print(guest.run(script + "\nsleep 0.2", timeout=200).output)
-            watch.read()
-            return [(e["index"], mac_text(e["mac"])) for e in watch.commands("manage_arp")]
+            return entries_written(guest, watch, script)
 
         def neighbour(mac: str, state: str = "permanent") -> str:
             return f"ip neigh replace 10.0.0.2 lladdr {mac} dev eth0 nud {state}"
@@ -250,6 +256,77 @@ def neighbours(kernel: str) -> None:
         log = guest.run("dmesg").output
         assert re.search(r"all \d+ entries of the ARP table are in use", log), log
         print(guest.run("qp-bringup && rmmod irdma").output)
+
+
+# No own address comes later, which would have an entry.
+BEHIND = """
+    set -e
+    while ip -6 addr show dev eth0 scope link | grep -q tentative; do sleep 0.1; done
+    ip addr add 2001:db8::1/64 dev eth0 nodad
+    ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:02 dev eth0 nud permanent
+    ip neigh replace 10.0.0.3 lladdr 02:00:00:00:00:03 dev eth0 nud permanent
+    ip neigh replace 2001:db8::3 lladdr 02:00:00:00:06:03 dev eth0 nud permanent
+    ip route add 10.9.0.0/16 via 10.0.0.3
+    ip -6 route add 2001:db8:9::/48 via 2001:db8::3
+    sleep 0.3
+"""
+
+
+@test(needs=NEEDS, timeout=240)
+def gateways(kernel: str) -> None:
+    """Paths by a gateway share its entry, which follows it; equal handles are one."""
+    trace = LOGS / f"addresses-gateways.{kernel}.trace"
+    with Guest(Setup(kernel=kernel, trace=trace)) as guest:
+        watch = Watch(trace)
+        guest.run(BEHIND)
+
+        def entries(script: str) -> list:
+            return entries_written(guest, watch, script)
+
+        made = entries(HOLD.format(to="10.9.1.1"))
+        assert [mac for _, mac in made] == ["02:00:00:00:00:03"], made
+        index = made[0][0]
+        assert entries("qp-path --to 10.9.2.2; qp-path --to 10.0.0.3") == []
+        # A QP lives by it: the entry follows the gateway.
+        assert entries("ip neigh replace 10.0.0.3 lladdr 02:00:00:00:00:33 dev eth0 "
+                       "nud permanent") == [(index, "02:00:00:00:00:33")]
+        assert entries("qp-path --to 10.9.1.1") == []
+        handle, = watch.commands("create_ah")
+        assert handle["arp_index"] == index, handle
+        assert entries(LET_GO) == []
+        # IPv6, and IPv4 by an IPv6 gateway.
+        made = entries("qp-path --from 2001:db8::1 --to 2001:db8:9::9")
+        assert [mac for _, mac in made] == ["02:00:00:00:06:03"], made
+        assert entries("ip route add 10.8.0.0/16 via inet6 2001:db8::3 dev eth0; "
+                       "qp-path --to 10.8.1.1") == []
+
+        assert entries("qp-path --to 10.9.1.1 --handles 8") == []
+        numbers = [e["ah"] for e in watch.commands("create_ah")]
+        assert len(set(numbers)) == len(numbers) == 2, "one a PD"
+        assert sorted(e["ah"] for e in watch.commands("destroy_ah")) == sorted(numbers)
+        print(guest.run("qp-bringup && rmmod irdma").output)
+
+
+@test(needs=(*NEEDS, "test-modules"), timeout=240)
+def stale_mac(kernel: str) -> None:
+    """The MAC of the kernel's neighbour counts, not one that a consumer has from long ago."""
+    trace = LOGS / f"addresses-stale.{kernel}.trace"
+    module = BUILD / image.kernel(kernel).release / "tests/verbs_test.ko"
+    setup = Setup(kernel=kernel, trace=trace, files={"verbs_test.ko": module},
+                  allow=[r"irdma\d: command manage_arp failed"])
+    with Guest(setup) as guest:
+        watch = Watch(trace)
+        guest.run(BEHIND)
+        guest.qmp("qom-set", path="/machine/peripheral/card", property="fail",
+                  value="manage_arp:1")
+        watch.read()
+        guest.run("insmod /host/verbs_test.ko only=dmac neighbour=10.0.0.2 refused=1; status=$?; "
+                  "dmesg | grep verbs-test:; exit $status")
+        watch.read()
+        macs = {mac_text(e["mac"]) for e in watch.commands("manage_arp")}
+        assert macs == {"02:00:00:00:00:02"}, macs
+        assert len(watch.commands("manage_arp")) == 2 == len(watch.commands("create_ah"))
+        guest.run("rmmod verbs_test && qp-bringup && rmmod irdma")
 
 
 BOND = """

@@ -3,6 +3,7 @@
  * Makes a path to one address: an RC queue pair in RTS, and an address handle.
  * What the driver made of it is to be seen in the device's trace. Used by
  * tests/test_addresses.py. With --hold the path stays until SIGTERM; with
+ * --handles there are as many equal handles, for each of two PDs; with
  * --groups it is address handles of as many multicast groups as the device
  * has room for, from the one at --to on.
  */
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define GROUPS_MAX 8192
+#define HANDLES_MAX 64
 
 static struct {
 	const char *netdev;
@@ -29,6 +31,7 @@ static struct {
 	uint32_t flow_label;
 	uint8_t traffic_class;
 	int groups;
+	int handles;
 	bool hold;
 } opt = { .dest_qp = 0xbeef };
 
@@ -160,6 +163,28 @@ static int make_path(void)
 	return ibv_destroy_ah(ah);
 }
 
+/* Equal handles in two PDs; they go in another order than they came. */
+static int make_handles(void)
+{
+	struct ibv_pd *other = ibv_alloc_pd(rig.dev.ctx);
+	struct ibv_ah *ah[2][HANDLES_MAX];
+	struct ibv_ah_attr av;
+	int n;
+
+	if (!other || choose_path(&av))
+		return -1;
+	for (n = 0; n < opt.handles && n < HANDLES_MAX; n++) {
+		ah[0][n] = ibv_create_ah(rig.pd, &av);
+		ah[1][n] = ibv_create_ah(other, &av);
+		if (!ah[0][n] || !ah[1][n])
+			return fail("create AH", errno);
+	}
+	for (int i = 0; i < n; i++)
+		if (ibv_destroy_ah(ah[0][i]) || ibv_destroy_ah(ah[1][n - 1 - i]))
+			return fail("destroy AH", errno);
+	return ibv_dealloc_pd(other);
+}
+
 /* Handles of groups until one is refused, then all of them are destroyed. */
 static int make_groups(void)
 {
@@ -187,7 +212,7 @@ static int make_groups(void)
 
 static int parse(int argc, char **argv)
 {
-	enum { FROM = 256, TO, DEST_QP, FLOW, TC, GROUPS, HOLD };
+	enum { FROM = 256, TO, DEST_QP, FLOW, TC, GROUPS, HANDLES, HOLD };
 	static const struct option longs[] = {
 		{ "netdev", required_argument, NULL, 'i' },
 		{ "from", required_argument, NULL, FROM },
@@ -196,6 +221,7 @@ static int parse(int argc, char **argv)
 		{ "flow", required_argument, NULL, FLOW },
 		{ "tc", required_argument, NULL, TC },
 		{ "groups", required_argument, NULL, GROUPS },
+		{ "handles", required_argument, NULL, HANDLES },
 		{ "hold", no_argument, NULL, HOLD },
 		{ 0 },
 	};
@@ -224,6 +250,9 @@ static int parse(int argc, char **argv)
 		case GROUPS:
 			opt.groups = atoi(optarg);
 			break;
+		case HANDLES:
+			opt.handles = atoi(optarg);
+			break;
 		case HOLD:
 			opt.hold = true;
 			break;
@@ -242,7 +271,7 @@ int main(int argc, char **argv)
 	if (parse(argc, argv)) {
 		fprintf(stderr,
 			"usage: qp-path --to IP [-i NETDEV] [--from IP] [--tc N] [--flow N]\n"
-			"               [--dest-qp N] [--hold | --groups N]\n");
+			"               [--dest-qp N] [--hold | --groups N | --handles N]\n");
 		return 2;
 	}
 	if (vu_open(&rig.dev, NULL, -1, NULL))
@@ -251,7 +280,7 @@ int main(int argc, char **argv)
 	rig.cq = ibv_create_cq(rig.dev.ctx, 16, NULL, NULL, 0);
 	if (!rig.pd || !rig.cq)
 		return 2;
-	err = opt.groups ? make_groups() : make_path();
+	err = opt.groups ? make_groups() : opt.handles ? make_handles() : make_path();
 	if (rig.qp && ibv_destroy_qp(rig.qp))
 		err = -1;
 	ibv_destroy_cq(rig.cq);

@@ -28,6 +28,14 @@ bool vt_events;
 module_param_named(events, vt_events, bool, 0444);
 MODULE_PARM_DESC(events, "the device is made to report errors meanwhile: only for threads");
 
+char *vt_neighbour = "";
+module_param_named(neighbour, vt_neighbour, charp, 0444);
+MODULE_PARM_DESC(neighbour, "IPv4 address whose MAC the kernel knows: only for dmac");
+
+bool vt_refused;
+module_param_named(refused, vt_refused, bool, 0444);
+MODULE_PARM_DESC(refused, "the device refuses the first MANAGE_ARP: only for dmac");
+
 struct vt_device vt;
 atomic_t vt_passed, vt_failed;
 atomic_t vt_errors;	/* events about queue pairs but the drained ones */
@@ -104,6 +112,7 @@ static const struct {
 	{ "objects", vt_test_objects },
 	{ "memory", vt_test_memory },
 	{ "ah", vt_test_ah },
+	{ "dmac", vt_test_dmac },
 	{ "mcast", vt_test_mcast },
 	{ "table", vt_test_table },
 	{ "gsi", vt_test_gsi },

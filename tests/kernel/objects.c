@@ -5,6 +5,8 @@
  * in all orders.
  */
 #include <linux/dma-mapping.h>
+#include <linux/etherdevice.h>
+#include <linux/inet.h>
 #include <linux/slab.h>
 
 #include "verbs_test.h"
@@ -367,6 +369,48 @@ void vt_test_ah(void)
 	rdma_ah_set_ah_flags(&path, 0);
 	ah[0] = rdma_create_ah(vt.pd, &path, RDMA_CREATE_AH_SLEEPABLE);
 	CHECK(IS_ERR(ah[0]), "a handle without GRH");
+}
+
+static struct ib_ah *atomic_ah(struct rdma_ah_attr *path)
+{
+	DEFINE_SPINLOCK(lock);
+	unsigned long flags;
+	struct ib_ah *ah;
+
+	spin_lock_irqsave(&lock, flags);
+	ah = rdma_create_ah(vt.pd, path, 0);
+	spin_unlock_irqrestore(&lock, flags);
+	return ah;
+}
+
+/**
+ * vt_test_dmac() - handles to a neighbour, with a MAC from long ago
+ *
+ * The device's trace tells which MAC they got.
+ */
+void vt_test_dmac(void)
+{
+	static const u8 stale[ETH_ALEN] = { 2, 0xde, 0xad, 0, 0, 1 };
+	struct rdma_ah_attr path = vt_path();
+	struct ib_ah *ah;
+
+	if (!*vt_neighbour)
+		return;
+	if (!CHECK(in4_pton(vt_neighbour, -1, path.grh.dgid.raw + 12, -1, NULL),
+		   "%s is no address", vt_neighbour))
+		return;
+	ether_addr_copy(path.roce.dmac, stale);
+	if (vt_refused) {
+		ah = atomic_ah(&path);
+		if (!CHECK(IS_ERR(ah), "a handle without ARP entry"))
+			rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	}
+	ah = atomic_ah(&path);
+	if (CHECK(!IS_ERR(ah), "atomic: %ld", PTR_ERR(ah)))
+		rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	ah = rdma_create_ah(vt.pd, &path, RDMA_CREATE_AH_SLEEPABLE);
+	if (CHECK(!IS_ERR(ah), "sleepable: %ld", PTR_ERR(ah)))
+		rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
 }
 
 /** vt_test_mcast() - groups joined and left by UD queue pairs, and what is refused */

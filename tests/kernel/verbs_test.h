@@ -49,7 +49,8 @@ struct vt_qp {
 };
 
 /* main.c */
-extern bool vt_events;
+extern bool vt_events, vt_refused;
+extern char *vt_neighbour;
 extern struct vt_device vt;
 extern atomic_t vt_passed, vt_failed, vt_errors;
 
@@ -96,6 +97,7 @@ void vt_test_attributes(void);
 void vt_test_objects(void);
 void vt_test_memory(void);
 void vt_test_ah(void);
+void vt_test_dmac(void);
 void vt_test_mcast(void);
 void vt_test_threads(void);
 

@@ -82,7 +82,7 @@ Ah::Ah(Device &device, Pd &pd, ArpEntry arp, const irdma_path &path)
 /* With its ARP entry, but not yet in the device. */
 static Result<Owner<Ah>> new_ah(Device &device, Pd &pd, const irdma_path &path, bool may_sleep)
 {
-	auto arp = device.arp.get(arp_key(path), mac_number(path.dmac), may_sleep);
+	auto arp = device.arp.get(path, may_sleep);
 
 	IRDMA_TRY(arp);
 	void *room = may_sleep ? shim_zalloc(sizeof(Ah)) : shim_zalloc_atomic(sizeof(Ah));

@@ -33,6 +33,15 @@ struct ArpSlot {
 	bool occupied;	/**< holds an address */
 	bool in_device; /**< the device is known to have this address and MAC */
 	bool own;	/**< one of the shares is that of an own address */
+	bool followed;	/**< the MAC is or was a neighbour's */
+
+	/** Take @now for its MAC; whether the device is known to have that. */
+	bool hold(u64 now)
+	{
+		in_device = in_device && mac == now;
+		mac = now;
+		return in_device;
+	}
 };
 
 struct ArpTable::State {
@@ -133,57 +142,80 @@ void ArpTable::destroy()
 	state_ = {};
 }
 
-/* Tell the device. Waits for the answer if it may sleep. */
 Status ArpTable::write_entry(u16 index, u64 mac, bool may_sleep)
 {
 	const cmd::ManageArp command{.index = index, .valid = true, .mac = mac};
 
-	if (may_sleep)
-		return device_.cqp.run(command).status();
-	return device_.cqp.post(command);
+	return (may_sleep ? device_.cqp.run(command) : device_.cqp.run_atomic(command)).status();
 }
 
-Result<ArpEntry> ArpTable::get(const ArpKey &key, u64 mac, bool may_sleep)
+/* The lock is held, also in what follows. */
+ArpEntry ArpTable::share(const ArpKey &key)
+{
+	State &s = *state_;
+	u16 i = s.find(key);
+	ArpEntry entry;
+
+	if (i == none)
+		i = s.take(key);
+	if (i != none) {
+		s.slots[i].shares++;
+		entry.table_ = this;
+		entry.index_ = i;
+	}
+	return entry;
+}
+
+/* Groups have no neighbours: their MAC is made of the address. */
+u64 ArpTable::mac_for(ArpSlot &slot, const irdma_path &path) const
+{
+	u8 mac[6];
+
+	if (slot.own)
+		return slot.mac;
+	if (path.multicast)
+		return mac_number(path.dmac);
+	if (shim_neighbour_mac(device_.shim, path.ifindex, path.next_hop, path.next_hop_ipv4,
+			       mac)) {
+		slot.followed = true;
+		return mac_number(mac);
+	}
+	return slot.followed ? slot.mac : mac_number(path.dmac);
+}
+
+Status ArpTable::no_space() const
+{
+	shim_log_limited(device_.shim, SHIM_WARN, "all %llu entries of the ARP table are in use",
+			 static_cast<u64>(state_->slots.count() - 1));
+	return Error::no_space;
+}
+
+Result<ArpEntry> ArpTable::get(const irdma_path &path, bool may_sleep)
 {
 	State &s = *state_;
 	bool known = false;
-	ArpSlot before = {};
 	ArpEntry entry;
 
 	{
 		SpinGuard guard(s.lock);
-		u16 i = s.find(key);
 
-		if (i == none)
-			i = s.take(key);
-		if (i != none) {
-			ArpSlot &slot = s.slots[i];
-
-			before = slot;
-			known = slot.in_device && slot.mac == mac;
-			slot.mac = mac;
-			slot.in_device = known;
-			slot.shares++;
-			entry.table_ = this;
-			entry.index_ = i;
-		}
+		entry = share(arp_key(path));
+		if (entry)
+			known = s.slots[entry.index()].hold(mac_for(s.slots[entry.index()], path));
 	}
-	if (!entry) {
-		shim_log_limited(device_.shim, SHIM_WARN,
-				 "all %llu entries of the ARP table are in use",
-				 static_cast<u64>(s.slots.count() - 1));
-		return Error::no_space;
-	}
+	if (!entry)
+		return no_space();
 	if (!known)
-		IRDMA_TRY(bring_up_to_date(entry.index(), before, may_sleep));
+		IRDMA_TRY(bring_up_to_date(entry.index(), may_sleep));
 	return move(entry);
 }
 
 /*
  * Tell the device what the slot holds, until it is what the device was told last: the MAC may
- * change meanwhile. On failure the slot becomes what it was @before.
+ * change meanwhile. What the device has after a failure is not known for sure, so it is told again
+ * when the entry is wanted next.
  */
-Status ArpTable::bring_up_to_date(u16 index, const ArpSlot &before, bool may_sleep)
+Status ArpTable::bring_up_to_date(u16 index, bool may_sleep)
 {
 	SpinLock &lock = state_->lock;
 	ArpSlot &slot = state_->slots[index];
@@ -202,10 +234,6 @@ Status ArpTable::bring_up_to_date(u16 index, const ArpSlot &before, bool may_sle
 		if (slot.mac != mac)
 			continue;
 		slot.in_device = written.ok();
-		if (!written.ok() && before.in_device) {
-			slot.mac = before.mac;
-			slot.in_device = true;
-		}
 		return written;
 	}
 }
@@ -222,23 +250,20 @@ void ArpTable::put(u16 index)
 void ArpTable::neighbour_changed(const ArpKey &key, u64 mac)
 {
 	State &s = *state_;
-	ArpSlot before;
 	ArpEntry entry;
 
 	{
 		SpinGuard guard(s.lock);
 		u16 i = s.find(key);
 
-		if (i == none || s.slots[i].own || s.slots[i].mac == mac)
+		if (i == none || s.slots[i].own)
 			return;
-		before = s.slots[i];
-		s.slots[i].mac = mac;
-		s.slots[i].in_device = false;
-		s.slots[i].shares++;
-		entry.table_ = this;
-		entry.index_ = i;
+		s.slots[i].followed = true;
+		if (s.slots[i].hold(mac))
+			return;
+		entry = share(key);
 	}
-	Status written = bring_up_to_date(entry.index(), before, true);
+	Status written = bring_up_to_date(entry.index(), true);
 	if (!written.ok() && !device_.dead())
 		shim_log_limited(device_.shim, SHIM_WARN,
 				 "ARP entry %u does not follow its neighbour, error %d",
@@ -248,32 +273,33 @@ void ArpTable::neighbour_changed(const ArpKey &key, u64 mac)
 void ArpTable::own_address(const ArpKey &key, u64 mac, bool present)
 {
 	State &s = *state_;
+	bool known = true;
+	ArpEntry entry;
 
-	if (present) {
-		auto entry = get(key, mac);
-
-		/* Only sending to ourselves needs it, and then it is tried again. */
-		if (!entry.ok())
-			return;
-		SpinGuard guard(s.lock);
-		ArpEntry &share = entry.value();
-		ArpSlot &slot = s.slots[share.index()];
-
-		if (!exchange(slot.own, true))
-			share.table_ = nullptr; /* the slot keeps the share */
-		return;
-	}
-
-	ArpEntry share;
 	{
 		SpinGuard guard(s.lock);
 		u16 i = s.find(key);
 
-		if (i == none || !exchange(s.slots[i].own, false))
-			return;
-		share.table_ = this;
-		share.index_ = i;
+		if (present) {
+			entry = share(key);
+		} else if (i != none && exchange(s.slots[i].own, false)) {
+			entry.table_ = this; /* the share that the slot has kept */
+			entry.index_ = i;
+		}
+		if (present && entry)
+			known = s.slots[entry.index()].hold(mac);
 	}
+	if (!present)
+		return;
+	/* Only sending to ourselves needs it, and then it is tried again. */
+	if (!entry)
+		return (void)no_space();
+	if (!known && !bring_up_to_date(entry.index(), true).ok())
+		return;
+	SpinGuard guard(s.lock);
+
+	if (!exchange(s.slots[entry.index()].own, true))
+		entry.table_ = nullptr; /* the slot keeps the share */
 }
 
 } // namespace irdma

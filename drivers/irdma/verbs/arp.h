@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The device's ARP table: destination MAC by index, for QP contexts and
- * address handles. An entry is shared by all that send to one address, counted,
- * and follows the kernel's neighbour. The same address in two VLANs may be two
- * machines (link-local addresses often are), and has two entries.
+ * address handles. An entry stands for the next hop of paths: the address itself on
+ * the link, else a gateway. It is shared by all that send there, counted, and follows
+ * the kernel's neighbour. The same address in two VLANs may be two machines
+ * (link-local addresses often are), and has two entries.
  *
- * Of an address behind a gateway the kernel tells the gateway's MAC once, and no
- * neighbour has that address: such an entry follows only when somebody makes
- * another path to the address.
+ * Whose word counts for the MAC, in this order: for an own address the netdev's;
+ * the kernel's neighbour, looked up with the table's lock held, which the news of its
+ * next change waits for; what it was when it was valid last; the path's, which may
+ * have been resolved long ago.
  *
  * An entry that nobody uses stays, and serves the next connection to that
  * address without a command; the oldest of them makes way when the table is
@@ -43,10 +45,10 @@ constexpr ArpKey arp_key(const u32 (&ip)[4], bool ipv4, u16 vlan)
 	return {{{ip[0], ip[1], ip[2], ip[3]}, ipv4}, vlan == SHIM_NO_VLAN ? u16{0} : vlan};
 }
 
-/** The key for a path's destination. */
+/** The key for where a path's packets go first. */
 constexpr ArpKey arp_key(const irdma_path &path)
 {
-	return arp_key(path.dest_ip, path.ipv4, path.vlan);
+	return arp_key(path.next_hop, path.next_hop_ipv4, path.vlan);
 }
 
 /** Owner of a share in an entry. Any context. */
@@ -81,13 +83,13 @@ public:
 	void destroy();
 
 	/**
-	 * The entry of @key with @mac, made or brought up to date if need be. May sleep if
-	 * @may_sleep; otherwise the command is posted and not waited for.
+	 * The entry of @path's next hop, made or brought up to date if need be. Sleeps only if
+	 * @may_sleep.
 	 *
 	 * Return: Error::no_space when all entries are in use, which is said; or the
 	 * command's error.
 	 */
-	Result<ArpEntry> get(const ArpKey &key, u64 mac, bool may_sleep = true);
+	Result<ArpEntry> get(const irdma_path &path, bool may_sleep = true);
 
 	/** A neighbour has changed: bring its entry up to date, if there is one. May sleep. */
 	void neighbour_changed(const ArpKey &key, u64 mac);
@@ -98,8 +100,11 @@ public:
 private:
 	friend class ArpEntry;
 	struct State; /* in arp.cpp */
+	ArpEntry share(const ArpKey &key);
 	void put(u16 index);
-	Status bring_up_to_date(u16 index, const ArpSlot &before, bool may_sleep);
+	u64 mac_for(ArpSlot &slot, const irdma_path &path) const;
+	Status no_space() const;
+	Status bring_up_to_date(u16 index, bool may_sleep);
 	Status write_entry(u16 index, u64 mac, bool may_sleep);
 
 	Device &device_;

@@ -330,7 +330,7 @@ Status Qp::carry_out(QpPlan &plan)
 			IRDMA_TRY(placed);
 			placement = placed.take();
 		}
-		auto entry = device_.arp.get(arp_key(path), mac_number(path.dmac));
+		auto entry = device_.arp.get(path);
 		IRDMA_TRY(entry);
 		arp = entry.take();
 		plan.context.set(hw::qpc::arp_index, arp.index());
@@ -637,6 +637,7 @@ Status Qp::destroy(bool may_fail)
 		bury();
 	arp_.reset();
 	placement_.reset();
+	return {};
 }
 
 } // namespace irdma
@@ -653,7 +654,7 @@ int irdma_qp_create(irdma_device *device, const irdma_qp_params *params, irdma_q
 
 	irdma::Status status = qp->create(*result);
 	if (!status.ok()) {
-		qp->destroy();
+		(void)qp->destroy(false);
 		return status.code();
 	}
 	*out = irdma::to_c(qp.release());
@@ -664,7 +665,9 @@ int irdma_qp_destroy(irdma_qp *qp, bool may_fail)
 {
 	irdma::Status done = irdma::from_c(qp)->destroy(may_fail);
 
-	owner->destroy();
+	if (done.ok())
+		irdma::destroy(irdma::from_c(qp));
+	return done.code();
 }
 
 int irdma_qp_modify(irdma_qp *qp, const irdma_qp_change *change)
