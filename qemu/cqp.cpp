@@ -129,6 +129,8 @@ void Cqp::destroy()
 {
 	if (!exists())
 		return rdma_.dev.guest_error("there is no CQP to destroy");
+	if (rdma_.refusals.ask("cqp-destroy").action != Refusals::Action::none)
+		return; /* stuck: it and all objects stay until a reset */
 	/* What the driver left behind: nothing, if it cleaned up. */
 	rdma_.trace_objects("cqp_destroy");
 	rdma_.reset_objects();

@@ -41,7 +41,8 @@ template <class T> T number(std::string_view text, int base, T otherwise, bool &
 
 bool is_step(std::string_view name)
 {
-	if (name == "cpustatus" || name == "db-size" || name == "cqp-create")
+	if (name == "cpustatus" || name == "db-size" || name == "cqp-create" ||
+	    name == "cqp-destroy")
 		return true;
 	for (unsigned opcode = 0; opcode < hw::cqp_opcodes; opcode++) {
 		const hw::Layout layout = hw::cqp_layout(opcode);

@@ -5,9 +5,9 @@
  *
  *	fail=STEP[:N][=MAJOR.MINOR][!HOW][,...]
  *
- * STEP is "cpustatus", "db-size", "cqp-create", the name of a CQP command as in the trace, or "aq-"
- * and the name of an AdminQ command. ":N" means only the Nth such step since the property was set
- * or power came, so that the step after it works. "=MAJOR.MINOR" gives the error codes of a CQP
+ * STEP is "cpustatus", "db-size", "cqp-create", "cqp-destroy", the name of a CQP command as in the
+ * trace, or "aq-" and the name of an AdminQ command. ":N" means only the Nth such step since the
+ * property was set or power came, so that the step after it works. "=MAJOR.MINOR" gives the error codes of a CQP
  * command, in hexadecimal. HOW is for CQP commands: "mute" lets the device neither carry it out nor
  * ever answer. The others carry it out (with codes: refuse it) and spoil the answer:
  *

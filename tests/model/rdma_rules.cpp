@@ -485,6 +485,15 @@ void refusals()
 	CHECK(RdmaDriver("cqp-create").create_cqp() == 1u << 31);
 	CHECK(RdmaDriver("cqp-create!mute").create_cqp() == 0);
 	CHECK(RdmaDriver("cpustatus").read(hw::reg::glpe_cpustatus0) == 0);
+
+	RdmaDriver stuck("cqp-destroy:1");
+
+	CHECK(stuck.create_cqp() == 1);
+	stuck.destroy_cqp();
+	CHECK(stuck.read(hw::reg::pfpe_ccqpstatus) == 1);
+	CHECK(stuck.create_cqp() >> 31 == 1);
+	stuck.destroy_cqp();
+	CHECK(stuck.read(hw::reg::pfpe_ccqpstatus) == 0);
 }
 
 void inject(RdmaDriver &driver, const char *text)
