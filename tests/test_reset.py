@@ -7,9 +7,12 @@ no verb may have taken long, and the device must work anew.
 """
 
 import contextlib
+import re
 import time
 from typing import Iterator, List, Sequence, Tuple
 
+import image
+from common import BUILD
 from guest import Guest, Setup
 from testing import test
 
@@ -177,11 +180,75 @@ def silence(kernel: str) -> None:
             replug(guest)
 
 
+# Reuse of pages, after which those that were written to while they were free are told.
+REUSE = "dd if=/dev/zero of=/tmp/reuse bs=1M count=300 2>&1 && rm /tmp/reuse"
+STUCK = [r"irdma.*: engine does not let go of the control QP", r"were never freed$",
+         r"irdma.*: engine refuses the control QP", r"irdma.*: bring-up failed at .control QP.",
+         r"irdma.*: probe .*failed with error"]
+
+
+@test(needs=NEEDS, timeout=240)
+def stuck_engine(kernel: str) -> None:
+    """An engine that does not stop: what it may write to stays, and a reset brings it back."""
+    with Guest(Setup(kernel=kernel, allow=[*SILENCE, *STUCK, *ICE],
+                     append="page_poison=1")) as guest:
+        with survivor(guest, "stuck engine", f"{LOST} --limit 8"):
+            guest.qmp("qom-set", path=CARD, property="fail", value="cqp-destroy")
+            inject(guest, "cqp-hang")
+            guest.run("rmmod irdma")
+            inject(guest, "ae:code=0x50a,id=3,n=1000")
+            guest.run(REUSE)
+            guest.run("insmod /host/irdma.ko; [ -z \"$(ls /sys/class/infiniband)\" ]")
+            guest.run("rmmod irdma")
+            inject(guest, "ae:code=0x50a,id=3,n=100")
+            guest.run(REUSE)
+            guest.qmp("qom-set", path=CARD, property="fail", value="")
+            guest.run(f"{FLR} && insmod /host/irdma.ko")
+        assert guest.kernel_log.count("does not let go of the control QP") == 2
+        guest.run("rmmod irdma")
+
+
+@test(needs=(*NEEDS, "test-modules"), timeout=300)
+def kernel_consumer(kernel: str) -> None:
+    """A consumer in the kernel: all of a lost device is given back in time, the next is used."""
+    module = BUILD / image.kernel(kernel).release / "tests/verbs_test.ko"
+    setup_ = Setup(kernel=kernel, files={"verbs_test.ko": module}, allow=[*SILENCE, *ICE])
+    with Guest(setup_) as guest:
+        def holds(times: int) -> None:
+            guest.run(f"""
+                for i in $(seq 600); do
+                    [ $(dmesg | grep -c 'verbs-test: holding') = {times} ] && exit 0
+                    sleep 0.1
+                done
+                dmesg | tail -20; exit 1""")
+
+        guest.run("insmod /host/verbs_test.ko hold=1")
+        # What happens, and whether an event tells of it before ib_core takes the device away.
+        lost = []
+        for what, happen, fatal in (
+                ("FLR", lambda: guest.run(FLR), 0),
+                ("rmmod", lambda: guest.run(RELOAD), 0),
+                ("critical error", lambda: inject(guest, "critical-error"), 1),
+                ("silence", lambda: inject(guest, "cqp-hang"), 1),
+                ("silence, rmmod", lambda: (inject(guest, "cqp-hang"), guest.run(RELOAD)), 0),
+                ("hot unplug", lambda: replug(guest), 0)):
+            holds(len(lost) + 1)
+            print(f"--- {what}")
+            happen()
+            lost.append(fatal)
+        holds(len(lost) + 1)
+        guest.run("rmmod verbs_test && rmmod irdma")
+        told = re.findall(r"given back: held (\d), fatal (\d), .*", guest.run("dmesg").output)
+        print(guest.run("dmesg | grep verbs-test:").output)
+        assert told == [("1", str(fatal)) for fatal in [*lost, 0]], told
+
+
 @test(needs=NEEDS, timeout=300)
 def surprise_removal(kernel: str) -> None:
     """The card is pulled out. What stock ice makes of it is not our concern."""
     allow = [r"\bice\b.*[Ff]ailed|\(NULL net_device\): Failed|Error removing VLAN|"
-             r"Unable to (turn off|unregister)|(WARNING|RIP): .*ice_adapter_put|Call Trace:"]
+             r"Unable to (turn off|unregister)|(WARNING|RIP): .*ice_adapter_put|"
+             r"Modules linked in:|Call Trace:"]
     with Guest(setup(kernel, allow)) as guest:
         with survivor(guest, "pulled out", "--fatal --back 90 --limit 5"):
             guest.qmp("qom-set", path=CARD, property="gone", value=True)

@@ -4,10 +4,8 @@
  * objects, modifications, posting and flushing, several threads at once.
  * insmod runs the tests and fails with EIO if one of them does; the log ends
  * with "verbs-test: PASS" or "verbs-test: FAIL n". It needs a RoCE device whose
- * name begins with the parameter "device", with an IPv4 address.
- *
- * The device model carries no packets, so what is posted stays outstanding
- * until it is flushed.
+ * name begins with the parameter "device", with an IPv4 address. With hold=1 it
+ * runs no tests, but uses each such device until it goes; see hold.c.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -36,6 +34,10 @@ bool vt_refused;
 module_param_named(refused, vt_refused, bool, 0444);
 MODULE_PARM_DESC(refused, "the device refuses the first MANAGE_ARP: only for dmac");
 
+static bool hold;
+module_param(hold, bool, 0444);
+MODULE_PARM_DESC(hold, "use the device until it goes, and the next");
+
 struct vt_device vt;
 atomic_t vt_passed, vt_failed;
 atomic_t vt_errors;	/* events about queue pairs but the drained ones */
@@ -58,16 +60,31 @@ void vt_fail(const char *fmt, ...)
 
 /* ---- The device ---- */
 
+static struct ib_client client;
+
 static int add_one(struct ib_device *ib)
 {
+	int err;
+
 	if (vt.ib || strncmp(dev_name(&ib->dev), device, strlen(device)))
 		return -EOPNOTSUPP;
 	vt.ib = ib;
-	return 0;
+	if (!hold)
+		return 0;
+	err = vt_hold_begin();
+	if (err)
+		vt.ib = NULL;
+	else
+		ib_set_client_data(ib, &client, &vt);
+	return err;
 }
 
 static void remove_one(struct ib_device *ib, void *data)
 {
+	if (data)
+		vt_hold_end();
+	if (vt.ib == ib)
+		vt.ib = NULL;
 }
 
 static struct ib_client client = {
@@ -76,7 +93,12 @@ static struct ib_client client = {
 	.remove = remove_one,
 };
 
-static int find_gid(void)
+/**
+ * vt_find_gid() - choose the GID that all tests use
+ *
+ * Return: 0, or -ENOENT if the device has none of RoCE v2 with an IPv4 address.
+ */
+int vt_find_gid(void)
 {
 	const struct ib_gid_attr *attr;
 	struct net_device *netdev;
@@ -141,7 +163,7 @@ static void run_all(void)
 
 static int run_with_device(void)
 {
-	int err = find_gid();
+	int err = vt_find_gid();
 
 	if (err) {
 		pr_err("verbs-test: no RoCE v2 GID with an IPv4 address\n");
@@ -159,7 +181,7 @@ static int __init verbs_test_init(void)
 {
 	int err = ib_register_client(&client);
 
-	if (err)
+	if (err || hold)
 		return err;
 	err = vt.ib ? run_with_device() : -ENODEV;
 	if (!err && atomic_read(&vt_failed)) {

@@ -49,6 +49,7 @@ struct vt_qp {
 };
 
 /* main.c */
+int vt_find_gid(void);
 extern bool vt_events, vt_refused;
 extern char *vt_neighbour;
 extern struct vt_device vt;
@@ -84,6 +85,10 @@ void vt_destroy(struct vt_qp *q);
 int vt_post_sends(struct vt_qp *q, u64 first_id, int count, struct ib_ah *ah);
 int vt_post_recvs(struct vt_qp *q, u64 first_id, int count);
 struct rdma_ah_attr vt_path(void);
+
+/* hold.c */
+int vt_hold_begin(void);
+void vt_hold_end(void);
 
 /* Tests. */
 void vt_test_table(void);
