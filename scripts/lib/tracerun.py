@@ -20,8 +20,8 @@ from guest import Done, Guest, GuestFailure, Setup
 
 FOLDER = BUILD / "trace-diff"
 DRIVERS = ("stock", "ours")
-QUIET_SECONDS = 1.5         # without a line: the background work is done
-QUIET_LIMIT = 60
+QUIET_SECONDS = 0.5         # of the guest, without a line: the background work is done
+QUIET_LIMIT = 60            # seconds for that
 COMMAND_SECONDS = 120
 
 # Addresses and memory as equal as they can be made in two runs.
@@ -55,6 +55,16 @@ class Phase:
     output: str = ""
 
 
+# The port's traffic classes change, and change back, while a queue pair lives.
+CLASSES = """
+    qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 & pid=$!
+    for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+    dcb ets set dev eth0 tc-tsa all:ets tc-bw 0:50 1:50 2:0 3:0 4:0 5:0 6:0 7:0 prio-tc all:0 6:1
+    sleep 1
+    dcb ets set dev eth0 tc-tsa all:ets tc-bw 0:100 1:0 2:0 3:0 4:0 5:0 6:0 7:0 prio-tc all:0
+    sleep 1
+    kill $pid; wait $pid; cat /tmp/held; grep -q PASS /tmp/held
+"""
 # Programs, each a phase of that name. Stock does not give all attributes back.
 PROGRAMS: Dict[str, str] = {
     "generic": "qp-bringup --lenient -p generic",
@@ -70,6 +80,7 @@ PROGRAMS: Dict[str, str] = {
     "qp": "verbs-lifecycle qp",
     "mcast": "verbs-lifecycle mcast",
     "errors": "verbs-lifecycle errors",
+    "classes": CLASSES,
 }
 # Asynchronous events that the device is made to report of a queue pair, each a
 # phase: property "inject" of the model without the queue pair's number. Sources
@@ -92,7 +103,8 @@ PHASES = ("bring-up", "registration", *USER_PHASES, "tear-down")
 class _Recorder:
     """Cuts the trace of a running guest into phases."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, guest: Guest, path: Path) -> None:
+        self._guest = guest
         self._path = path
         self._offset = 0
         self.phases: List[Phase] = []
@@ -100,11 +112,10 @@ class _Recorder:
     def settle(self) -> None:
         """Wait until nothing has been written for a while."""
         end = time.monotonic() + QUIET_LIMIT
-        size, since = -1, time.monotonic()
-        while time.monotonic() - since < QUIET_SECONDS and time.monotonic() < end:
-            if self._path.stat().st_size != size:
-                size, since = self._path.stat().st_size, time.monotonic()
-            time.sleep(0.1)
+        size = -1
+        while self._path.stat().st_size != size and time.monotonic() < end:
+            size = self._path.stat().st_size
+            self._guest.run(f"sleep {QUIET_SECONDS}")
 
     def skip(self) -> None:
         """What has been written so far belongs to no phase."""
@@ -158,7 +169,7 @@ def record(kernel: str, driver: str) -> None:
     setup = Setup(kernel=kernel, driver="none", trace=trace, files=files,
                   append=KERNEL_PARAMETERS, allow=ALLOW[driver])
     with Guest(setup, f"{driver}-{kernel}") as guest:
-        recorder = _Recorder(trace)
+        recorder = _Recorder(guest, trace)
         guest.run("modprobe -a ib_uverbs rdma_ucm "
                   "$(modinfo -F depends irdma | tr , ' ')")
         recorder.skip()
