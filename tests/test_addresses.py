@@ -16,8 +16,6 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1",)
-
 NEEDS = ("images", "model", "modules", "programs")
 OWN_MAC = "52:54:00:e8:10:01"
 IPV4_HOPS = 64          # net.ipv4.ip_default_ttl, net.ipv6.conf.*.hop_limit
@@ -148,7 +146,7 @@ def check_path(guest: Guest, watch: Watch, to: str, mac: str, source: str = "10.
     assert with_prefix(handle, "src_") == words(source), handle
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def paths(kernel: str) -> None:
     """Each kind of address, on the link and behind a gateway, with and without VLAN."""
     trace = LOGS / f"addresses.{kernel}.trace"
@@ -204,7 +202,7 @@ def entries_written(guest: Guest, watch: Watch, script: str) -> list:
     return [(e["index"], mac_text(e["mac"])) for e in watch.commands("manage_arp")]
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def neighbours(kernel: str) -> None:
     """Entries of the ARP table follow their neighbours, are shared, used again and bounded."""
     trace = LOGS / f"addresses-neighbours.{kernel}.trace"
@@ -272,7 +270,7 @@ BEHIND = """
 """
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.1",))
 def gateways(kernel: str) -> None:
     """Paths by a gateway share its entry, which follows it; equal handles are one."""
     trace = LOGS / f"addresses-gateways.{kernel}.trace"
@@ -307,7 +305,7 @@ def gateways(kernel: str) -> None:
         print(guest.run("qp-bringup && rmmod irdma").output)
 
 
-@test(needs=(*NEEDS, "test-modules"), timeout=240)
+@test(needs=(*NEEDS, "test-modules"), timeout=240, full=("6.1",))
 def stale_mac(kernel: str) -> None:
     """The MAC of the kernel's neighbour counts, not one that a consumer has from long ago."""
     trace = LOGS / f"addresses-stale.{kernel}.trace"
@@ -353,7 +351,7 @@ UNBOND = """
 """
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.12",))
 def bonding(kernel: str) -> None:
     """A bond of one port: ice takes the function away (6.1), or its GIDs are the bond's."""
     trace = LOGS / f"addresses-bonding.{kernel}.trace"

@@ -10,8 +10,6 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1", "6.12")
-
 NEEDS = ("images", "model", "modules", "programs")
 STATISTIC = "rdma -j statistic show link irdma0/1"
 HOLD = """
@@ -29,7 +27,7 @@ def counters(guest: Guest) -> dict:
     return {name: value for name, value in link.items() if name not in ("ifname", "port")}
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.12",))
 def statistics(kernel: str) -> None:
     """The names that stock has, one command a read, and many readers at once."""
     trace = LOGS / f"details-statistics.{kernel}.trace"
@@ -61,7 +59,7 @@ def statistics(kernel: str) -> None:
         guest.run("rmmod irdma")
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.1",))
 def objects(kernel: str) -> None:
     """rdma resource show has the device's view of QPs, CQs and MRs."""
     trace = LOGS / f"details-objects.{kernel}.trace"
@@ -105,11 +103,7 @@ def objects(kernel: str) -> None:
         """)
         guest.run(LET_GO)
 
-
-@test(needs=NEEDS, timeout=120, kernels=("6.12",))
-def mappings(kernel: str) -> None:
-    """A process can map its doorbell page and nothing else of the card."""
-    with Guest(Setup(kernel=kernel)) as guest:
+        # A process can map its doorbell page and nothing else of the card.
         output = guest.run("uverbs-raw -n 0 -m 2048").output
         print(output)
         assert "mmap: 1 offsets can be mapped" in output
@@ -131,7 +125,7 @@ def await_port(guest: Guest, state: str) -> dict:
     return port(guest)
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.12",))
 def attributes(kernel: str) -> None:
     """Device and port report what is: the port follows its netdev."""
     with Guest(Setup(kernel=kernel, allow=["NIC Link is Down"])) as guest:

@@ -10,10 +10,8 @@ from tracediff import Rules, compare
 from tracereport import judge
 from tracerun import DRIVERS, PHASES, Phase, record
 
-FULL_KERNELS = ("6.1", "6.12")
 
-
-@test(needs=("images", "model", "modules", "programs"), timeout=900)
+@test(needs=("images", "model", "modules", "programs"), timeout=900, full=("6.12",))
 def stock(kernel: str) -> None:
     """Bring-up, programs and tear-down; Documentation/differences.rst is the list."""
     for driver in DRIVERS:

@@ -16,8 +16,6 @@ from common import TOP
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1", "6.12")
-
 CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 DEADLINE = 10           # seconds that the driver gives a command
@@ -161,7 +159,7 @@ def check_lines(log: str, cases: Dict[int, Tuple[str, int]]) -> int:
     return len(lines)
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=True)
 def codes(kernel: str) -> None:
     """Each event about a queue pair: its state, statuses, event and line."""
     trace = LOGS / f"events-codes.{kernel}.trace"
@@ -199,7 +197,7 @@ def codes(kernel: str) -> None:
         print(guest.run("qp-bringup | tail -1; rmmod irdma").output)
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def nobodys(kernel: str) -> None:
     """Events of every kind about what is dead or never was: nothing happens."""
     trace = LOGS / f"events-nobodys.{kernel}.trace"
@@ -238,7 +236,7 @@ def timed(guest: Guest, cpu: int) -> int:
     return int(guest.run(f"taskset -c {cpu} sh -c '{TIMED}'").output)
 
 
-@test(needs=NEEDS, timeout=400)
+@test(needs=NEEDS, timeout=400, full=True)
 def storms(kernel: str) -> None:
     """Events without end, on both queues: the guest still works, and recovers."""
     with Guest(Setup(kernel=kernel, allow=LINES)) as guest:
@@ -275,7 +273,7 @@ def storms(kernel: str) -> None:
         print(guest.run("qp-bringup | tail -1; rmmod irdma").output)
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=True)
 def interrupts(kernel: str) -> None:
     """Lost interrupts of each queue: nothing stands still for longer than a few seconds."""
     with Guest(Setup(kernel=kernel, allow=LINES)) as guest:
@@ -313,7 +311,7 @@ def vector_counts(guest: Guest) -> Dict[str, Tuple[int, str]]:
             (line.split() for line in guest.run(script).output.splitlines())}
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.12",))
 def vectors(kernel: str) -> None:
     """One CEQ a vector, on its CPU; CQs on the one that they ask for; down to one for all."""
     error = "ae:code=0x50a,id={}"
@@ -345,7 +343,7 @@ def vectors(kernel: str) -> None:
             print(guest.run("qp-bringup | tail -1; rmmod irdma").output)
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def fatal(kernel: str) -> None:
     """An event that the device is beyond repair: given up once, reset once, back again."""
     with Guest(Setup(kernel=kernel, allow=FATAL)) as guest:
@@ -373,7 +371,7 @@ def check_one_death(guest: Guest, why: str, times: int = 1) -> None:
     assert log.count("asked for a reset of the function") == times, log[-3000:]
 
 
-@test(needs=NEEDS, timeout=400)
+@test(needs=NEEDS, timeout=400, full=("6.1",))
 def control_qp(kernel: str) -> None:
     """Answers that come late, out of order, twice: nothing happens but a line."""
     setup = Setup(kernel=kernel, allow=LINES, mem=1536)
@@ -404,7 +402,7 @@ def control_qp(kernel: str) -> None:
         print(guest.run("qp-bringup | tail -1; rmmod irdma").output)
 
 
-@test(needs=NEEDS, timeout=400)
+@test(needs=NEEDS, timeout=400, full=True)
 def control_qp_stops(kernel: str) -> None:
     """No answer, or none that can be believed: an error in time, one reset, back again."""
     with Guest(Setup(kernel=kernel, allow=FATAL)) as guest:

@@ -42,7 +42,7 @@ def check_trace(path: Path) -> None:
     assert {"qp_ctx", "ceqe", "doorbell"} <= {event["ev"] for event in events}
 
 
-@test(needs=("images", "model"), timeout=240)
+@test(needs=("images", "model"), timeout=240, full=("6.12",))
 def ice_reload(kernel: str) -> None:
     """ice goes and comes, the link too; the network works each time."""
     with Guest(Setup(kernel=kernel, driver="none")) as guest:

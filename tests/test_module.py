@@ -113,7 +113,7 @@ def free_memory(guest: Guest) -> int:
                          "END { print n * 4 }' /proc/zoneinfo").output)
 
 
-@test(needs=("images", "model", "modules", "programs"), timeout=400)
+@test(needs=("images", "model", "modules", "programs"), timeout=400, full=("6.12",))
 def reload(kernel: str) -> None:
     """Loaded and removed many times: the same free memory."""
     files = {"irdma.ko": module_of(kernel)}
@@ -159,7 +159,7 @@ def failures_one_by_one(steps: List[str]) -> str:
     return ",".join(entries)
 
 
-@test(needs=("images", "model", "modules", "programs"), timeout=600)
+@test(needs=("images", "model", "modules", "programs"), timeout=600, full=("6.1",))
 def failed_bringup(kernel: str) -> None:
     """The device refuses each step of the bring-up in turn: all before it is undone."""
     trace = LOGS / f"module-bringup.{kernel}.trace"
@@ -186,7 +186,7 @@ def failed_bringup(kernel: str) -> None:
         guest.run(f"{LOAD}; qp-bringup && rmmod irdma")
 
 
-@test(needs=("images", "model", "modules"))
+@test(needs=("images", "model", "modules"), full=("6.1",))
 def other_ice_is_refused(kernel: str) -> None:
     """A module built for an ice of another layout is refused by insmod."""
     module = module_of(kernel).read_bytes()

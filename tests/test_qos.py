@@ -15,8 +15,6 @@ import devtrace
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1",)
-
 NEEDS = ("images", "model", "modules", "programs")
 # Type of service for each of the four priorities that the kernel makes of it.
 TOS = {0: 0x00, 2: 0x08, 4: 0x18, 6: 0x10}
@@ -170,7 +168,7 @@ def check_places(watch: Watch, qps: Sequence[int], priorities: Sequence[int],
         assert context.get("vlan_tag", 0) == (tag or 0), context
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def priorities(kernel: str) -> None:
     """Eight priorities, by ToS and VLAN, reach eight queue sets; with DSCP mode by DSCP."""
     trace = LOGS / f"qos-priorities.{kernel}.trace"
@@ -232,7 +230,7 @@ CHURN = """
 """
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.12",))
 def changes(kernel: str) -> None:
     """Classes change under live queue pairs: they go on in their new queue sets."""
     trace = LOGS / f"qos-changes.{kernel}.trace"
@@ -272,7 +270,7 @@ REFUSED = [r"irdma\d: command (suspend_qp|resume_qp|work_sched_node) failed",
            r"ice .*Set DCB Config failed"]
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def failures(kernel: str) -> None:
     """The device refuses a step of a change: nobody sends by a queue set that is gone."""
     trace = LOGS / f"qos-failures.{kernel}.trace"
@@ -321,7 +319,7 @@ def failures(kernel: str) -> None:
         assert len(watch.nodes) == 3, watch.nodes
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.12",))
 def mtu(kernel: str) -> None:
     """The path MTU follows the netdev's; queue pairs that there are keep theirs."""
     limits = ((9000, 4096), (1500, 1024), (1000, 512))

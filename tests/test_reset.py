@@ -16,7 +16,6 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import test
 
-FULL_KERNELS = ("6.1", "6.12")
 CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 # What a process sees of a device that is lost and comes back.
@@ -112,7 +111,7 @@ def replug(guest: Guest) -> None:
     guest.run(NETWORK)
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.12",))
 def link_and_mtu(kernel: str) -> None:
     """Port events, and all objects go on working."""
     flap = "--events 'port error,port active'"
@@ -131,7 +130,7 @@ def link_and_mtu(kernel: str) -> None:
             assert f"active_mtu:\t\t{path} " in info, info
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def resets(kernel: str) -> None:
     """The function's reset, the device's, and those that the driver asks for."""
     with Guest(setup(kernel, DEATH)) as guest:
@@ -144,7 +143,7 @@ def resets(kernel: str) -> None:
         guest.run("rmmod irdma")
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def removals(kernel: str) -> None:
     """The device is taken away in every way, by somebody who means it, and given back."""
     with Guest(setup(kernel)) as guest:
@@ -162,7 +161,7 @@ def removals(kernel: str) -> None:
             replug(guest)
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def silence(kernel: str) -> None:
     """A command that is never answered, by itself and while the device is taken away."""
     with Guest(setup(kernel, SILENCE)) as guest:
@@ -187,7 +186,7 @@ STUCK = [r"irdma.*: engine does not let go of the control QP", r"were never free
          r"irdma.*: probe .*failed with error"]
 
 
-@test(needs=NEEDS, timeout=240)
+@test(needs=NEEDS, timeout=240, full=("6.12",))
 def stuck_engine(kernel: str) -> None:
     """An engine that does not stop: what it may write to stays, and a reset brings it back."""
     with Guest(Setup(kernel=kernel, allow=[*SILENCE, *STUCK, *ICE],
@@ -208,7 +207,7 @@ def stuck_engine(kernel: str) -> None:
         guest.run("rmmod irdma")
 
 
-@test(needs=(*NEEDS, "test-modules"), timeout=300)
+@test(needs=(*NEEDS, "test-modules"), timeout=300, full=("6.1",))
 def kernel_consumer(kernel: str) -> None:
     """A consumer in the kernel: all of a lost device is given back in time, the next is used."""
     module = BUILD / image.kernel(kernel).release / "tests/verbs_test.ko"
@@ -243,7 +242,7 @@ def kernel_consumer(kernel: str) -> None:
         assert told == [("1", str(fatal)) for fatal in [*lost, 0]], told
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def surprise_removal(kernel: str) -> None:
     """The card is pulled out. What stock ice makes of it is not our concern."""
     allow = [r"\bice\b.*[Ff]ailed|\(NULL net_device\): Failed|Error removing VLAN|"
@@ -259,7 +258,7 @@ def surprise_removal(kernel: str) -> None:
         assert traces == guest.kernel_log.count("ice_adapter.c"), f"{traces} call traces"
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=True)
 def no_endless_resets(kernel: str) -> None:
     """A device that asks for a reset after each is left alone after some, until the next load."""
     allow = [*DEATH, r"irdma.*: command create_qp failed: engine needs a reset",
@@ -300,7 +299,7 @@ ANY_MOMENT = """
 """
 
 
-@test(needs=NEEDS, timeout=300)
+@test(needs=NEEDS, timeout=300, full=True)
 def any_moment(kernel: str) -> None:
     """Loads, unloads and resets while processes come, work and are killed."""
     with Guest(setup(kernel)) as guest:

@@ -13,8 +13,6 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1", "6.12")
-
 PROGRAMS = ("images", "model", "modules", "programs")
 # What the driver tells of a change that it refuses.
 REFUSAL = r"irdma\d: .*refused "
@@ -33,7 +31,7 @@ def events(trace: Path, kind: str) -> Iterator[dict]:
             yield event
 
 
-@test(needs=PROGRAMS, timeout=300)
+@test(needs=PROGRAMS, timeout=300, full=("6.1",))
 def modify_table(kernel: str) -> None:
     """Each pair of states, attribute, value and combination of rights, for a process."""
     with Guest(Setup(kernel=kernel, allow=[REFUSAL])) as guest:
@@ -51,7 +49,7 @@ def expected_bits(ord_limit: int) -> List[tuple]:
     return [pair for i, pair in enumerate(bits) if i == 0 or pair != bits[i - 1]]
 
 
-@test(needs=PROGRAMS, kernels=("6.12",))
+@test(needs=PROGRAMS, kernels=("6.12",), full=True)
 def rights_reach_the_device(kernel: str) -> None:
     """A right given and a right taken is what the context of the device says."""
     trace = LOGS / f"verbs-rights.{kernel}.trace"
@@ -126,7 +124,7 @@ def check_failures(trace: Path) -> int:
     return failed
 
 
-@test(needs=PROGRAMS, timeout=240)
+@test(needs=PROGRAMS, timeout=240, full=("6.12",))
 def failed_commands_change_nothing(kernel: str) -> None:
     """The device refuses commands: state, attributes, path and ARP entry stay as they were."""
     trace = LOGS / f"verbs-failing.{kernel}.trace"
@@ -161,7 +159,7 @@ def disturb(guest: Guest, script: str, timeout: float) -> str:
     return done.output
 
 
-@test(needs=(*PROGRAMS, "test-modules"), timeout=400)
+@test(needs=(*PROGRAMS, "test-modules"), timeout=400, full=True)
 def events_and_threads(kernel: str) -> None:
     """Threads modify, query and destroy queue pairs while the device reports errors of them."""
     setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)},
@@ -171,11 +169,12 @@ def events_and_threads(kernel: str) -> None:
                              "dmesg | grep verbs-test:", 150))
         print(disturb(guest, "verbs-churn -e -n 300", 150))
         told = len(re.findall(EVENT, guest.kernel_log))
-        assert told > 10, f"the driver told of {told} events"
+        # The limit on lines lets ten of them pass.
+        assert told >= 10, f"the driver told of {told} events"
         guest.run("rmmod verbs_test && qp-bringup && rmmod irdma")
 
 
-@test(needs=("images", "model", "modules", "test-modules"), timeout=400)
+@test(needs=("images", "model", "modules", "test-modules"), timeout=400, full=True)
 def kernel_consumer(kernel: str) -> None:
     """Objects, modifications and work of the kernel, alone and by many threads."""
     setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)}, allow=[REFUSAL])

@@ -5,7 +5,7 @@ A file tests/test_TOPIC.py holds functions marked with @test. A function that
 returns has passed; one that raises has failed (GuestFailure, AssertionError,
 ...) or, with Skip, was not possible here. What it prints goes into its log.
 Each test runs in a process of its own, within its time limit; tests that need
-several guests at once say so, because no more than two run at a time.
+several guests at once say so, because only as many as SLOTS run at a time.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Callable, Iterator, List, Optional, Sequence
+from typing import Callable, Iterator, List, Optional, Sequence, Union
 
 from common import BUILD, KERNELS, TAIL, TOP, Trouble
 from guest import Guest, GuestFailure, check_memory
 
 LOGS = BUILD / "check"
-SLOTS = 2               # guests at once: one a core
+SLOTS = 3               # guests at once, on two cores: each sleeps a third of its time
 SKIPPED = 77            # exit status of a skipped test's process
 STILL_RUNNING = 30      # seconds between lines that tell what is running
 
@@ -63,22 +63,24 @@ _found: List[Test] = []
 
 
 def test(timeout: float = 180, guests: int = 1, kernels: Optional[Sequence[str]] = KERNELS,
-         needs: Sequence[str] = ("images", "model", "modules"), full: bool = False) -> Callable:
+         needs: Sequence[str] = ("images", "model", "modules"),
+         full: Union[bool, Sequence[str]] = False) -> Callable:
     """Mark a function as a test.
 
     It is called once for each of kernels, with the kernel as its argument, or
     without any if kernels is None. timeout: seconds. needs: what has to be
-    prepared for it (images, model, modules, programs). full: too long for each day.
-    A file's FULL_KERNELS names kernels on which its tests run with --full only.
+    prepared for it (images, model, modules, programs). full: too long for each day, or
+    the kernels on which it is; a file's FULL_KERNELS names them for all of its tests.
     """
     def mark(function: Callable) -> Callable:
         topic = function.__module__.removeprefix("test_")
         base = f"{topic}.{function.__name__}".replace("_", "-")
-        rare = function.__globals__.get("FULL_KERNELS", ())
+        rare = full if isinstance(full, tuple) else ()
+        rare = (*rare, *function.__globals__.get("FULL_KERNELS", ()))
         for kernel in kernels or (None,):
             name = base if kernel is None else f"{base}.{kernel}"
             _found.append(Test(name, function, kernel, timeout, guests, needs,
-                               full or kernel in rare))
+                               full is True or kernel in rare))
         return function
     return mark
 
