@@ -2,6 +2,8 @@
 /* Send and receive queues; see work_queue.h. */
 #include "work_queue.h"
 
+#include <atomic>
+
 #include "device.h"
 #include "irdma/hw/limits.h"
 #include "rdma.h"
@@ -32,13 +34,21 @@ void WorkQueue::set_up(const PageList &pages, uint32_t quanta)
 	polarity_ = true;
 }
 
+/*
+ * The host writes the word with the valid bit last, maybe at this moment: the rest is worth reading
+ * only after it.
+ */
 std::optional<hw::Quantum> WorkQueue::next(const Rdma &rdma) const
 {
-	auto first = quantum(rdma, 0);
+	constexpr size_t word = hw::sq::valid.word;
+	auto address = rdma.hmc.address(pages_, uint64_t{index_} * hw::quantum_bytes);
+	auto header =
+		address ? rdma.dev.memory.read64(*address + word * sizeof(uint64_t)) : std::nullopt;
 
-	if (first && first->get(hw::sq::valid) != polarity_)
+	if (!header || hw::sq::valid.take(*header) != polarity_)
 		return std::nullopt;
-	return first;
+	std::atomic_thread_fence(std::memory_order_acquire);
+	return quantum(rdma, 0);
 }
 
 std::optional<hw::Quantum> WorkQueue::quantum(const Rdma &rdma, uint32_t offset) const

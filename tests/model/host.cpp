@@ -53,7 +53,12 @@ bool e810_dma_read(e810_host *host, uint64_t addr, void *buf, size_t len)
 {
 	if (!reachable(host, addr, len))
 		return false;
-	std::memcpy(buf, host->memory.data() + addr, len);
+	size_t first = host->during_read && len > sizeof(uint64_t) ? len / 2 : len;
+	std::memcpy(buf, host->memory.data() + addr, first);
+	if (host->during_read)
+		host->during_read(addr);
+	std::memcpy(static_cast<uint8_t *>(buf) + first, host->memory.data() + addr + first,
+		    len - first);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct e810_host {
 	std::string trace;	    /* property "trace" */
 	std::string fault;	    /* property "fault" */
 	uint64_t hole = UINT64_MAX; /* this page of memory cannot be reached */
+	/* Called amid each read of several words from that address, and after one of a single word. */
+	std::function<void(uint64_t)> during_read;
 	uint8_t mac[E810_MAC_LEN] = {0x52, 0x54, 0, 0xe8, 0x10, 1};
 	e810_device *device = nullptr;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <utility>
 
 #include "irdma/hw/ae_codes.h"
 #include "irdma/hw/limits.h"
@@ -247,6 +248,25 @@ void receiver_not_ready()
 	pair.run(0.1);
 	CHECK(is_event(a.events(), AeCode::llp_too_many_rnrs) && !a.poll());
 	CHECK(b.events().empty());
+}
+
+/* A receive is posted while the device looks for one: it is taken whole, or not yet. */
+void posted_meanwhile()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint64_t rq = place::queues + RoceEnd::rc * 0x2000 + 0x1000;
+	bool posted = false;
+
+	b.driver.host.during_read = [&](uint64_t address) {
+		if (address >= rq && address < rq + 0x1000 && !std::exchange(posted, true))
+			b.post_receive(RoceEnd::rc, {{target, 300}, {target + 300, 700}});
+	};
+	fill(a, 0, 1000, 8);
+	a.post_send(RoceEnd::rc, SqOp::send, {{0, 1000}});
+	pair.run(0.1);
+	CHECK(posted && completed(a, true) && completed(b, false, 1000));
+	CHECK(same(a, 0, b, target, 1000) && b.events().empty());
 }
 
 /* Each refusal: who learns what. */
@@ -569,6 +589,7 @@ int main()
 	bad_cable("", 0.02);
 	bad_cable("drop:0.02,dup:0.05,reorder:0.03,corrupt:0.02,delay:0.02;seed=3", 0);
 	receiver_not_ready();
+	posted_meanwhile();
 	refusals();
 	own_failures();
 	registration();
