@@ -92,6 +92,7 @@ class Setup:
     ice: bool = True                # load the network driver
     wire: Optional[Wire] = None
     trace: Optional[Path] = None    # the device's trace, JSON lines
+    capture: Optional[Path] = None  # what passes the card's plug, pcap
     fail: Optional[str] = None      # bring-up step that the device refuses
     device_opts: Sequence[str] = () # more properties of the device, key=value
     cpus: int = 2
@@ -219,6 +220,9 @@ class Guest:
         wire = self._wire.plug(setup.number)
         card = {"netdev": "wire", "mac": f"52:54:00:e8:10:0{setup.number}", "id": "card"}
         options = ["-netdev", wire]
+        if setup.capture:
+            path = Path(setup.capture).absolute()
+            options += ["-object", f"filter-dump,id=capture,netdev=wire,file={path}"]
         if not setup.device:
             card["romfile"] = ""
             return [*options, "-device", _device("virtio-net-pci", card)]

@@ -27,7 +27,7 @@ SUITE = "bookworm"
 PACKAGES = """
     bash coreutils util-linux mount procps kmod iproute2 iputils-ping ethtool pciutils
     socat strace tcpdump rdma-core ibverbs-utils ibverbs-providers rdmacm-utils
-    perftest python3-minimal python3-pyverbs nvme-cli fio
+    perftest ucx-utils libfabric-bin python3-minimal python3-pyverbs nvme-cli fio
 """.split()
 
 # Modules of a guest, as patterns below lib/modules/RELEASE/kernel/.
