@@ -128,6 +128,8 @@ const char *Injections::inject_one(std::string_view text)
 	rdma_.dev.trace.event("inject").str("what", text);
 	if (item.kind == "ae")
 		return events(item);
+	if (item.kind == "cqe")
+		return forged(item);
 	if (item.kind == "ceqe")
 		return completions(item);
 	if (item.kind == "irq")
@@ -150,8 +152,8 @@ const char *Injections::inject_one(std::string_view text)
 		fault.happen(rdma_.dev);
 		return nullptr;
 	}
-	return "injections are ae, ceqe, irq, drop, release, the errors hmc-error, push-error and "
-	       "critical-error, core-reset, global-reset and cqp-hang";
+	return "injections are ae, cqe, ceqe, irq, drop, release, the errors hmc-error, push-error "
+	       "and critical-error, core-reset, global-reset and cqp-hang";
 }
 
 const char *Injections::events(Item &item)
@@ -192,6 +194,30 @@ void Injections::aeq_has_room()
 			events_.erase(events_.begin());
 		}
 	}
+}
+
+const char *Injections::forged(Item &item)
+{
+	using namespace hw::cqe;
+	uint32_t cq = item.value("cq", UINT32_MAX);
+	uint32_t n = item.value("n", 1);
+	uint32_t major = item.value("major", 0);
+	hw::Cqe entry;
+
+	entry.set(hw::cqe::qp, item.value("qp", 0));
+	entry.set(wqe_index, item.value("wqe", 0));
+	entry.set(length, item.value("length", 0));
+	entry.set(op, item.value("op", 0));
+	entry.set(is_sq, item.value("send", 0));
+	entry.set(error, major != 0);
+	entry.set(major_error, major);
+	entry.set(minor_error, item.value("minor", 0));
+	if (!item.ok() || cq == UINT32_MAX)
+		return "cqe takes cq, qp, wqe, length, op, send, major, minor and n";
+	for (; n; n--)
+		if (!rdma_.cqs.post(cq, entry, false))
+			return "there is no such CQ with room";
+	return nullptr;
 }
 
 const char *Injections::completions(Item &item)

@@ -7,6 +7,9 @@
  *	ae:code=C,source=S,id=I,wqe=W,n=N,burst=1
  *		N asynchronous events about a QP or CQ that need not exist. More than the AEQ holds
  *		follow as the driver returns entries; with burst=1 they are lost.
+ *	cqe:cq=I,qp=Q,wqe=W,length=L,op=O,send=1,major=M,minor=M,n=N
+ *		N completions in a CQ about what need not be: any QP, request, length. With major it
+ *		is an error.
  *	ceqe:ceq=E,cq=I,n=N,batch=B,stale=1
  *		N entries in a CEQ for a CQ that need not exist; each time the driver enables the
  *		vector the next B of them. stale=1: with the valid bit of the lap before.
@@ -77,6 +80,7 @@ private:
 
 	const char *inject_one(std::string_view text);
 	const char *events(Item &item);
+	const char *forged(Item &item);
 	const char *completions(Item &item);
 	const char *interrupts(Item &item);
 	const char *drop(Item &item);

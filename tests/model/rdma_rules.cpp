@@ -552,7 +552,7 @@ void injections()
 	auto enable = [&](uint32_t vector) { driver.write(hw::reg::glint_dyn_ctl(vector), 1); };
 
 	for (const char *nonsense :
-	     {"x", "ae", "ae:code=0x50a,what=1", "ae:code=70000", "ceqe:ceq=0", "irq",
+	     {"x", "ae", "ae:code=0x50a,what=1", "ae:code=70000", "cqe:qp=1", "ceqe:ceq=0", "irq",
 	      "irq:cause=ceq99", "drop:cause=all,n=x", "release:a=1"})
 		CHECK(e810_device_inject(device, nonsense));
 	driver.bring_up();
@@ -571,6 +571,15 @@ void injections()
 	driver.write(hw::reg::pfpe_aeqalloc, 4);
 	inject(driver, "ae:code=0x50a,id=77");
 	CHECK(driver.get<hw::Aeqe>(place::aeq).get(hw::aeqe::overflow));
+
+	/* Completions about anything, in a CQ that exists. */
+	CHECK(e810_device_inject(device, "cqe:cq=1"));
+	driver.must(hw::CqpOp::create_cq, driver.cq_wqe(1, 8));
+	inject(driver, "cqe:cq=1,qp=77,wqe=5,send=1,major=3,minor=4,n=2");
+	auto forged = driver.get<hw::Cqe>(place::cq + sizeof(hw::Cqe));
+	CHECK(forged.get(hw::cqe::valid) && forged.get(hw::cqe::qp) == 77);
+	CHECK(forged.get(hw::cqe::is_sq) && forged.get(hw::cqe::wqe_index) == 5);
+	CHECK(forged.get(hw::cqe::error) && forged.get(hw::cqe::minor_error) == 4);
 
 	/* A batch for each time that the vector is enabled. */
 	inject(driver, "ceqe:ceq=0,cq=900,n=3,batch=2");
