@@ -142,8 +142,9 @@ def failed_commands_change_nothing(kernel: str) -> None:
 # Errors of a send and of a receive, of the whole QP, and drained events that nobody waits for.
 DISTURBANCES = ("ae:code=0x50a,id={}", "ae:code=0x303,source=1,id={}", "ae:code=0x700,source=0,id={}",
                 "ae:code=0x900,source=0,id={}", "ae:code=0x109,id={},wqe=3,n=3")
-# What the driver tells of them.
+# What the driver tells of them, and of SQD while messages wait for an answer.
 EVENT = r"irdma\d: QP \d+: event 0x"
+NOT_DRAINED = r"irdma\d: QP \d+: the send queue has not drained"
 
 
 def disturb(guest: Guest, script: str, timeout: float) -> str:
@@ -177,9 +178,62 @@ def events_and_threads(kernel: str) -> None:
 @test(needs=("images", "model", "modules", "test-modules"), timeout=400, full=True)
 def kernel_consumer(kernel: str) -> None:
     """Objects, modifications and work of the kernel, alone and by many threads."""
-    setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)}, allow=[REFUSAL])
+    setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)},
+                  allow=[REFUSAL, EVENT, NOT_DRAINED])
     with Guest(setup) as guest:
         done = guest.run("insmod /host/verbs_test.ko; status=$?; dmesg | grep verbs-test:; "
                          "[ $status = 0 ] && rmmod verbs_test && rmmod irdma", timeout=300)
         print(done.output)
         assert "verbs-test: PASS" in done.output
+
+
+def forgeries(a: dict, b: dict, number: int, index: int) -> List[str]:
+    """Completions of the device that nobody may believe.
+
+    a and b: contexts of two queue pairs; a has sends outstanding from number to before
+    index in its queue, b has no receives posted.
+    """
+    to = {"cq": a["send_cq"], "qp": a["qp"], "send": 1}
+    lies = [
+        dict(to, wqe=index + 8), dict(to, wqe=0x7fff), dict(to, wqe=(number - 1) % 0x8000),
+        dict(to, qp=b["qp"]), dict(to, qp=0), dict(to, qp=511), dict(to, qp=0xffffff),
+        dict(to, cq=b["send_cq"]), dict(to, cq=a["recv_cq"]), dict(to, send=0),
+        {"cq": b["recv_cq"], "qp": b["qp"], "length": 64}, {"cq": b["recv_cq"], "qp": a["qp"]},
+        {"cq": b["recv_cq"], "qp": b["qp"], "wqe": 0x7fff, "length": 0xffffffff},
+        {"cq": b["recv_cq"], "qp": b["qp"], "major": 0xffff, "minor": 1},
+    ]
+    return ["cqe:" + ",".join(f"{k}={v}" for k, v in lie.items()) for lie in lies]
+
+
+@test(needs=(*PROGRAMS, "test-modules"), timeout=240, full=True)
+def chains_and_forged_completions(kernel: str) -> None:
+    """One doorbell a chain; of completions queue pair, CQ, index and length are checked."""
+    trace = LOGS / f"verbs-forged.{kernel}.trace"
+    setup = Setup(kernel=kernel, trace=trace, files={"verbs_test.ko": test_module(kernel)})
+    with Guest(setup) as guest:
+        print(guest.run("insmod /host/verbs_test.ko only=chain && rmmod verbs_test").output)
+        sends = sum(e.get("op") == "send" for e in events(trace, "sq_wqe"))
+        rung = sum(e["kind"] == "work" and e["from"] == "kernel"
+                   for e in events(trace, "doorbell"))
+        print(f"{sends} sends in chains of 16, {rung} doorbells")
+        assert sends >= 640 and rung <= sends // 16 + 20, "more than one doorbell a chain"
+        tests = guest.begin("insmod /host/verbs_test.ko only=forged & loader=$!\n"
+                            "until dmesg | grep -q 'forge lies'; do sleep 0.1; done\n"
+                            "kill -0 $loader && echo asked")
+        assert tests.wait().output.strip() == "asked"
+        a, b = (int(n) for n in re.search(r"forge lies (\d+) (\d+)", guest.kernel_log).groups())
+        contexts = {c["qp"]: c for c in events(trace, "qp_ctx") if "send_cq" in c}
+        posted = [e.get("index", 0) for e in events(trace, "sq_wqe") if e["qp"] == a]
+        lies = forgeries(contexts[a], contexts[b], posted[0], posted[-1] + 1)
+        guest.qmp("qom-set", path=CARD, property="inject", value=";".join(lies))
+        guest.run("echo 1 >/sys/module/verbs_test/parameters/forged\n"
+                  "until dmesg | grep -q 'forge length'; do sleep 0.1; done")
+        taken = sum(e["qp"] == b and not e.get("is_sq") for e in events(trace, "cqe"))
+        stride = 2      # quanta of a receive with three fragments
+        guest.qmp("qom-set", path=CARD, property="inject",
+                  value=f"cqe:cq={contexts[b]['recv_cq']},qp={b},wqe={taken * stride},length=65")
+        guest.run("echo 1 >/sys/module/verbs_test/parameters/forged\n"
+                  "until [ $(dmesg | grep -Ec 'verbs-test: (PASS|FAIL)') = 2 ]; do sleep 0.1; done")
+        print(guest.run("dmesg | grep verbs-test:").output)
+        assert guest.kernel_log.count("verbs-test: PASS") == 2
+        guest.run("rmmod verbs_test && rmmod irdma")

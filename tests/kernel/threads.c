@@ -11,7 +11,6 @@
 
 #include "verbs_test.h"
 
-#define THREADS 6
 #define SHARED 3	/* queue pairs that all use */
 #define ROUNDS 1500
 #define SETTERS 2
@@ -23,24 +22,29 @@ static u32 last_value[SETTERS];
 static atomic_t running;
 static struct completion all_ended;
 
-static void ended(void)
+/** vt_thread_ended() - the last a thread of vt_run_threads() does */
+void vt_thread_ended(void)
 {
 	if (atomic_dec_and_test(&running))
 		complete(&all_ended);
 }
 
-/* Run @count threads with 0, 1, ... as argument until all have returned. */
-static void run_threads(int (*function)(void *), long count)
+/**
+ * vt_run_threads() - run functions at once, until all have returned
+ * @functions: what they run, with 0, 1, ... as argument
+ * @count: how many, at most VT_THREADS
+ */
+void vt_run_threads(int (*const *functions)(void *), long count)
 {
-	struct task_struct *task[THREADS];
+	struct task_struct *task[VT_THREADS];
 	long i;
 
 	init_completion(&all_ended);
 	atomic_set(&running, count);
 	for (i = 0; i < count; i++) {
-		task[i] = kthread_create(function, (void *)i, "verbs-test/%ld", i);
+		task[i] = kthread_create(functions[i], (void *)i, "verbs-test/%ld", i);
 		if (!CHECK(!IS_ERR(task[i]), "no thread"))
-			ended();
+			vt_thread_ended();
 		else
 			wake_up_process(get_task_struct(task[i]));
 	}
@@ -109,7 +113,7 @@ static int worker(void *unused)
 		something(&shared[n], dice);
 		up_read(&shared_lock[n]);
 	}
-	ended();
+	vt_thread_ended();
 	return 0;
 }
 
@@ -126,6 +130,7 @@ static bool begin_again(struct vt_qp *q)
 
 static void all_at_once(void)
 {
+	static int (*const workers[])(void *) = { worker, worker, worker, worker, worker, worker };
 	int i;
 
 	for (i = 0; i < SHARED; i++) {
@@ -133,7 +138,7 @@ static void all_at_once(void)
 		if (!CHECK(!vt_create(&shared[i], T_RC, NULL), "no queue pair"))
 			return;
 	}
-	run_threads(worker, THREADS);
+	vt_run_threads(workers, ARRAY_SIZE(workers));
 	/* Each can still begin again. */
 	for (i = 0; i < SHARED; i++) {
 		CHECK(begin_again(&shared[i]), "not to RTS afterwards");
@@ -162,12 +167,13 @@ static int setter(void *arg)
 		if (CHECK(!err, "setter %ld: %d", which, err))
 			last_value[which] = value;
 	}
-	ended();
+	vt_thread_ended();
 	return 0;
 }
 
 static void no_update_lost(void)
 {
+	static int (*const setters[SETTERS])(void *) = { setter, setter };
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr;
 	struct vt_qp q;
@@ -175,7 +181,7 @@ static void no_update_lost(void)
 	if (!CHECK(!vt_create(&q, T_RC, NULL) && !vt_bring(&q, Q_RTS), "no queue pair in RTS"))
 		return;
 	set_qp = q.qp;
-	run_threads(setter, SETTERS);
+	vt_run_threads(setters, SETTERS);
 	CHECK(!ib_query_qp(q.qp, &attr, -1, &init) && attr.qp_access_flags == last_value[0] &&
 	      attr.min_rnr_timer == last_value[1], "rights 0x%x and timer %u, set last were 0x%x and %u",
 	      attr.qp_access_flags, attr.min_rnr_timer, last_value[0], last_value[1]);

@@ -12,6 +12,8 @@
 #include "qp_states.h"
 
 #define CQ_ENTRIES 4096
+#define VT_BYTES 65536	/* memory of each of a pair */
+#define VT_THREADS 6
 
 /** struct vt_device - the device under test, and what all tests use of it
  * @ib: the device
@@ -46,6 +48,18 @@ struct vt_qp {
 	struct ib_qp_cap cap;
 	atomic_t events, drained, others;
 	struct completion drained_now;
+};
+
+/** struct vt_pair - two queue pairs that are connected to each other
+ * @a: the one that sends
+ * @b: the one that receives
+ * @mem: memory of a and of b, VT_BYTES each
+ * @dma: its bus addresses
+ */
+struct vt_pair {
+	struct vt_qp a, b;
+	u8 *mem[2];
+	dma_addr_t dma[2];
 };
 
 /* main.c */
@@ -90,6 +104,24 @@ struct rdma_ah_attr vt_path(void);
 int vt_hold_begin(void);
 void vt_hold_end(void);
 
+/* pair.c */
+u8 vt_pattern(u32 seed, u32 i);
+bool vt_take(struct ib_cq *cq, struct ib_wc *wc);
+int vt_connect(struct vt_qp *q, u32 dest);
+int vt_reconnect(struct vt_pair *p);
+bool vt_pair_create(struct vt_pair *p, int type);
+void vt_pair_destroy(struct vt_pair *p);
+int vt_pieces(struct vt_pair *p, int side, u32 offset, u32 length, int count,
+	      struct ib_sge *sge);
+int vt_post_buffer(struct vt_pair *p, u64 id, u32 offset, u32 length, int pieces);
+
+/* data.c */
+bool vt_register(struct vt_pair *p, struct ib_mr *mr);
+
+/* threads.c */
+void vt_thread_ended(void);
+void vt_run_threads(int (*const *functions)(void *), long count);
+
 /* Tests. */
 void vt_test_table(void);
 void vt_test_gsi(void);
@@ -105,5 +137,14 @@ void vt_test_ah(void);
 void vt_test_dmac(void);
 void vt_test_mcast(void);
 void vt_test_threads(void);
+void vt_test_data(void);
+void vt_test_datagrams(void);
+void vt_test_chain(void);
+void vt_test_overfull(void);
+void vt_test_mistakes(void);
+void vt_test_drain(void);
+void vt_test_solicited(void);
+void vt_test_senders(void);
+void vt_test_forged(void);
 
 #endif
