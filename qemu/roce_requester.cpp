@@ -297,6 +297,9 @@ void Requester::answer(const RocePacket &packet)
 	uint32_t ahead = psn_distance(una_, packet.fields.psn);
 	uint8_t code = packet.fields.syndrome;
 
+	/* The peer is at work, maybe still on what it was asked for twice: that takes its time. */
+	if (state_ == State::sending && timer_armed_)
+		timer_.arm_in(retransmit_after);
 	/* Not about anything that is outstanding: a duplicate, or out of the blue. */
 	if (state_ == State::stopped || ahead >= psn_distance(una_, sent_end_))
 		return;

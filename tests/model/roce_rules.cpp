@@ -250,6 +250,32 @@ void receiver_not_ready()
 	CHECK(b.events().empty());
 }
 
+/* A peer that is slow, not silent: while it answers there is one more request for a gap, not many. */
+void slow_peer()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t length = 40 * 1024;
+	bool lost = false;
+
+	fill(b, target, length, 9);
+	pair.cable = [&](RocePair::Frame &frame) {
+		uint8_t opcode = frame[42];
+
+		/* READ responses are between the two. */
+		if (opcode <= e810::bth_op::rc_read_request ||
+		    opcode >= e810::bth_op::rc_acknowledge)
+			return true;
+		host_time += 100'000'000;
+		a.driver.host.settle();
+		return std::exchange(lost, true);
+	};
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{0, length}}, remote(target));
+	pair.run(1);
+	CHECK(completed(a, true) && same(a, 0, b, target, length) && a.events().empty());
+	CHECK(a.counter(e810::counter::retransmitted) == 1);
+}
+
 /* A receive is posted while the device looks for one: it is taken whole, or not yet. */
 void posted_meanwhile()
 {
@@ -590,6 +616,7 @@ int main()
 	bad_cable("drop:0.02,dup:0.05,reorder:0.03,corrupt:0.02,delay:0.02;seed=3", 0);
 	receiver_not_ready();
 	posted_meanwhile();
+	slow_peer();
 	refusals();
 	own_failures();
 	registration();
