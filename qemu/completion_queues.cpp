@@ -35,6 +35,7 @@ bool CompletionQueues::set_ring(Queue &cq, const hw::CqpWqe &wqe)
 				static_cast<uint32_t>(wqe.get(first_pble)),
 				static_cast<uint32_t>(wqe.get(pbl_level)));
 	cq.producer = 0;
+	cq.told = 0;
 	cq.polarity = true;
 	return true;
 }
@@ -177,6 +178,7 @@ void CompletionQueues::overflow(uint32_t id)
 void CompletionQueues::signal(Queue &cq)
 {
 	cq.armed = Armed::no;
+	cq.told = cq.producer;
 	if (!cq.has_ceq || !rdma_.events.ceq_exists(cq.ceq))
 		return;
 	if (cq.event_posted) {
@@ -197,7 +199,9 @@ void CompletionQueues::arm(uint32_t id)
 	if (!shadow)
 		return rdma_.memory_error("CQ shadow area");
 	cq.armed = shadow->get(hw::cq_shadow::arm_next) ? Armed::next : Armed::solicited;
-	if (distance(cq.producer, shadow->get(hw::cq_shadow::consumer_index), cq.size))
+	/* What has come since the host looked; but no second event for what it is about to take. */
+	if (cq.producer != cq.told &&
+	    distance(cq.producer, shadow->get(hw::cq_shadow::consumer_index), cq.size))
 		signal(cq);
 }
 

@@ -75,6 +75,7 @@ private:
 		uint32_t ceq = 0;
 		uint32_t size = 0;
 		uint32_t producer = 0;
+		uint32_t told = 0; /* the producer's index at the last event */
 		uint64_t context = 0;
 		uint64_t shadow = 0;
 		PageList pages;

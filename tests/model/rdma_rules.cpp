@@ -293,6 +293,11 @@ void arming()
 	CHECK(events() == 2); /* all consumed */
 	complete(3);
 	CHECK(events() == 3);
+	driver.write(hw::reg::pfpe_cqack, 1);
+	driver.arm(1, 3);
+	CHECK(events() == 3); /* of that entry there was an event */
+	complete(4);
+	CHECK(events() == 4);
 	driver.write(hw::reg::pfpe_cqarm, 63);
 	driver.write(hw::reg::pfpe_cqarm, 0xffffffff);
 }
