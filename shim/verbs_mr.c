@@ -159,14 +159,14 @@ int shim_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int entries, unsign
 /**
  * shim_dereg_mr() - end a region
  * @ib: the region
- * @udata: not used
+ * @udata: of a process; NULL for the kernel, whose regions have a list entry in place of the object
  *
  * Return: 0; or what the device's error stands for, if the caller can try again.
  */
 int shim_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct shim_mr *mr = container_of(ib, struct shim_mr, ib);
-	int err = irdma_mr_deregister(mr->irdma, is_request(ib->uobject));
+	int err = irdma_mr_deregister(mr->irdma, udata && is_request(ib->uobject));
 
 	if (!err)
 		kfree(mr);

@@ -245,6 +245,7 @@ static int map(struct ib_mr *mr, struct scatterlist *sg, struct page **pages, in
 static void map_pages(struct page **pages)
 {
 	struct ib_mr *mr = ib_alloc_mr(vt.pd, IB_MR_TYPE_MEM_REG, PAGES / 2);
+	LIST_HEAD(pool);
 	struct scatterlist sg[PAGES];
 	int n;
 
@@ -258,6 +259,9 @@ static void map_pages(struct page **pages)
 	      mr->length);
 	n = map(mr, sg, pages, PAGES, 0);
 	CHECK(n == PAGES / 2 || n < 0, "%d entries in an MR of %d pages", n, PAGES / 2);
+	/* As it comes out of a pool, the list of which shares room with a process's object. */
+	list_add(&mr->qp_entry, &pool);
+	list_del(&mr->qp_entry);
 	ib_dereg_mr(mr);
 }
 
