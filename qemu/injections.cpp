@@ -65,6 +65,7 @@ constexpr Fault faults[] = {
 	{"core-reset", [](Device &dev) { dev.reset_block.start(ResetKind::core); }},
 	{"global-reset", [](Device &dev) { dev.reset_block.start(ResetKind::global); }},
 	{"cqp-hang", [](Device &dev) { dev.rdma.cqp.hang(); }},
+	{"send-hang", [](Device &dev) { dev.rdma.roce.hang(); }},
 };
 
 } // namespace
@@ -153,7 +154,7 @@ const char *Injections::inject_one(std::string_view text)
 		return nullptr;
 	}
 	return "injections are ae, cqe, ceqe, irq, drop, release, the errors hmc-error, push-error "
-	       "and critical-error, core-reset, global-reset and cqp-hang";
+	       "and critical-error, core-reset, global-reset, cqp-hang and send-hang";
 }
 
 const char *Injections::events(Item &item)

@@ -26,6 +26,8 @@
  *		As if another function or firmware had asked for it.
  *	cqp-hang
  *		The CQP executes nothing any more, until it is created anew.
+ *	send-hang
+ *		Nothing leaves a queue pair any more, until the CQP is gone.
  *
  * Numbers are decimal or, after 0x, hexadecimal; all but code, cause and cq have a default. Reading
  * the property tells how much is still to come: events, entries, interrupts, held answers.

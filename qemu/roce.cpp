@@ -90,6 +90,7 @@ Roce::Roce(Rdma &r)
 
 void Roce::reset()
 {
+	hung_ = false;
 	line_.clear();
 	loopback_.clear();
 	sent_faults_.reset();
@@ -100,7 +101,7 @@ void Roce::reset()
 
 bool Roce::can_send() const
 {
-	return rdma.dev.wire.ready() && loopback_.size() < loopback_full;
+	return !hung_ && rdma.dev.wire.ready() && loopback_.size() < loopback_full;
 }
 
 void Roce::kick(QueuePair &qp)

@@ -74,6 +74,9 @@ public:
 	/** Stops @p qp and reports why. @p wqe_index is of the queue that @p source names. */
 	void fail(QueuePair &qp, hw::AeCode code, hw::AeSource source, uint32_t wqe_index);
 
+	/** Nothing leaves a queue pair any more, until the control QP is gone. */
+	void hang() { hung_ = true; }
+
 	Rdma &rdma;
 	RoceMemory memory;
 
@@ -90,6 +93,7 @@ private:
 	void count(const hw::QpContext &context, const RocePath &path, size_t ip_bytes, bool sent);
 	void trace(const char *event, const RocePacket &packet);
 
+	bool hung_ = false;
 	std::deque<uint32_t> line_; /* numbers of the queue pairs to send */
 	std::deque<std::vector<uint8_t>> loopback_;
 	uint64_t own_mac_;

@@ -509,6 +509,14 @@ void loopback()
 		a.driver.host.settle();
 	CHECK(completed(a, false, length) && completed(a, true));
 	CHECK(same(a, 0, a, target, length) && a.driver.host.sent.empty());
+
+	/* Work stays outstanding, and nothing waits for an answer in vain. */
+	CHECK(!e810_device_inject(a.driver.host.device, "send-hang"));
+	a.post_receive(RoceEnd::rc, {{target, length}});
+	a.post_send(RoceEnd::rc, SqOp::send, {{0, length}});
+	for (int i = 0; i < 100; i++)
+		a.driver.host.settle();
+	CHECK(!a.poll() && a.events().empty());
 }
 
 /* Congestion marks are answered by a CNP, which slows the sender down. */
