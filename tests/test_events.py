@@ -105,7 +105,8 @@ def spoil(guest: Guest, steps: str) -> None:
 
 
 def watch(guest: Guest, count: int) -> List[int]:
-    """Start ae-watch; the numbers of its queue pairs."""
+    """Start ae-watch; the numbers of its queue pairs, whose work stays outstanding."""
+    inject(guest, "send-hang")
     output = guest.run(f"ae-watch -n {count} >/tmp/watch 2>&1 & echo $! >/tmp/watch.pid\n"
                        "for i in $(seq 600); do grep -q ready /tmp/watch && break\n"
                        "kill -0 $! || break; sleep 0.1; done; cat /tmp/watch").output
@@ -159,7 +160,7 @@ def check_lines(log: str, cases: Dict[int, Tuple[str, int]]) -> int:
     return len(lines)
 
 
-@test(needs=NEEDS, timeout=300, full=True)
+@test(needs=NEEDS, timeout=300, full=("6.12",))
 def codes(kernel: str) -> None:
     """Each event about a queue pair: its state, statuses, event and line."""
     trace = LOGS / f"events-codes.{kernel}.trace"
@@ -236,7 +237,7 @@ def timed(guest: Guest, cpu: int) -> int:
     return int(guest.run(f"taskset -c {cpu} sh -c '{TIMED}'").output)
 
 
-@test(needs=NEEDS, timeout=400, full=True)
+@test(needs=NEEDS, timeout=400, full=("6.1",))
 def storms(kernel: str) -> None:
     """Events without end, on both queues: the guest still works, and recovers."""
     with Guest(Setup(kernel=kernel, allow=LINES)) as guest:
