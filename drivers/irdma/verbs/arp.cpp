@@ -51,6 +51,7 @@ struct ArpTable::State {
 	u32 hand = 0; /**< where the search for a slot goes on */
 
 	u16 find(const ArpKey &key) const;
+	u16 vacant(bool yield);
 	u16 take(const ArpKey &key);
 	void drop(u16 index);
 };
@@ -74,26 +75,38 @@ void ArpTable::State::drop(u16 index)
 	slots[index] = {};
 }
 
-/* A slot for an address that has none: a free one, or one that nobody uses. */
+/* A slot that is free or that nobody uses; with @yield also one that only an own address keeps. */
+u16 ArpTable::State::vacant(bool yield)
+{
+	for (u32 tries = 1; tries < slots.count(); tries++) {
+		u16 i = static_cast<u16>(1 + hand++ % (slots.count() - 1));
+
+		if (slots[i].shares == (yield && slots[i].own ? 1u : 0u))
+			return i;
+	}
+	return none;
+}
+
+/*
+ * A slot for an address that has none. A machine may have more own addresses than the table has
+ * entries; these must not keep it from talking to others.
+ */
 u16 ArpTable::State::take(const ArpKey &key)
 {
 	u16 &head = bucket[bucket_of(key)];
+	u16 i = vacant(false);
 
-	for (u32 tries = 1; tries < slots.count(); tries++) {
-		u16 i = static_cast<u16>(1 + hand++ % (slots.count() - 1));
-		ArpSlot &slot = slots[i];
-
-		if (slot.shares)
-			continue;
-		if (slot.occupied)
-			drop(i);
-		slot.key = key;
-		slot.occupied = true;
-		slot.next = head;
-		head = i;
-		return i;
-	}
-	return none;
+	if (i == none)
+		i = vacant(true);
+	if (i == none)
+		return none;
+	if (slots[i].occupied)
+		drop(i);
+	slots[i].key = key;
+	slots[i].occupied = true;
+	slots[i].next = head;
+	head = i;
+	return i;
 }
 
 ArpEntry::ArpEntry(ArpEntry &&other)

@@ -94,7 +94,10 @@ public:
 	/** A neighbour has changed: bring its entry up to date, if there is one. May sleep. */
 	void neighbour_changed(const ArpKey &key, u64 mac);
 
-	/** An address of our own came or went: it has an entry as long as it is there. May sleep. */
+	/**
+	 * An address of our own came or went: it has an entry as long as it is there, unless the
+	 * table is full and others need its place. May sleep.
+	 */
 	void own_address(const ArpKey &key, u64 mac, bool present);
 
 private:
