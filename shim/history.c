@@ -17,6 +17,7 @@ struct record {
 	struct list_head list;
 	int domain;
 	unsigned int bus, devfn;
+	bool in_use; /* by a device */
 	struct shim_history history;
 };
 
@@ -38,13 +39,17 @@ static struct record *find(const struct pci_dev *pdev)
  * shim_history_init() - find or make the record of a function
  * @dev: gets it; its link to ice is there
  *
+ * It is also the claim to the function: ice may offer one twice, when enable_roce is changed while
+ * it rebuilds after a reset, and two devices would take the engine away from each other.
+ *
  * Context: May sleep.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EBUSY if another device has it, which has been logged; -ENOMEM.
  */
 int shim_history_init(struct shim_device *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
 	struct record *record;
+	int err = 0;
 
 	mutex_lock(&records_lock);
 	record = find(pdev);
@@ -57,11 +62,34 @@ int shim_history_init(struct shim_device *dev)
 			list_add(&record->list, &records);
 		}
 	}
-	mutex_unlock(&records_lock);
 	if (!record)
-		return -ENOMEM;
-	dev->history = &record->history;
-	return 0;
+		err = -ENOMEM;
+	else if (record->in_use)
+		err = -EBUSY;
+	else
+		record->in_use = true;
+	mutex_unlock(&records_lock);
+	if (!err)
+		dev->history = &record->history;
+	else if (err == -EBUSY)
+		dev_err(&dev->adev->dev, "ice offers the function twice, it is in use already\n");
+	return err;
+}
+
+/**
+ * shim_history_put() - undo shim_history_init(); what is remembered stays
+ * @dev: the device; nothing happens if it has no record
+ *
+ * Context: May sleep.
+ */
+void shim_history_put(struct shim_device *dev)
+{
+	if (!dev->history)
+		return;
+	mutex_lock(&records_lock);
+	container_of(dev->history, struct record, history)->in_use = false;
+	mutex_unlock(&records_lock);
+	dev->history = NULL;
 }
 
 /**

@@ -47,6 +47,7 @@ static void release(struct shim_device *dev)
 			destroy_workqueue(dev->workqueues[i]);
 	kfree(dev->vector);
 	shim_memory_check_device(dev);
+	shim_history_put(dev);
 	ib_dealloc_device(&dev->ibdev);
 }
 

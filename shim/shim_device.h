@@ -94,6 +94,7 @@ struct shim_device *shim_device_of(struct ice_pf *pf);
 
 /* shim/history.c */
 int shim_history_init(struct shim_device *dev);
+void shim_history_put(struct shim_device *dev);
 void shim_history_exit(void);
 
 /* shim/notify.c: netdev, address and neighbour notifiers of all devices */
