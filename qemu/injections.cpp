@@ -176,8 +176,11 @@ const char *Injections::events(Item &item)
 		more.event.state = qp->state;
 	}
 	if (burst) {
-		while (more.left--)
+		/* Once one is lost so are all that follow, however many. */
+		for (bool room = true; room && more.left; more.left--) {
+			room = rdma_.events.aeq_room();
 			rdma_.events.post(more.event);
+		}
 		return nullptr;
 	}
 	events_.push_back(more);
