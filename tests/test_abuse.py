@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What no sane user, administrator or operator does, all at once and in odd combinations.
+
+None of it may cost more than what was asked for: no warning, no hang, and the
+device works as before.
+"""
+
+from guest import Guest, Setup
+from testing import test
+
+FULL_KERNELS = ("6.1", "6.12")
+
+NEEDS = ("images", "model", "modules", "programs")
+PCI = "/sys/bus/pci/devices/0000:01:00.0"
+# The address goes with the netdev.
+NETWORK = "ip addr replace 10.0.0.1/24 dev eth0 && ip link set eth0 up"
+REFUSAL = r"irdma\d: .*refused "
+WORKS = ("for i in $(seq 100); do qp-bringup >/tmp/works 2>&1 && exit 0; sleep 0.2; done; "
+         "cat /tmp/works; exit 1")
+
+
+@test(needs=NEEDS, timeout=400)
+def processes(kernel: str) -> None:
+    """Shared contexts, unmapped rings, all there is of a kind, any system call."""
+    with Guest(Setup(kernel=kernel, allow=[REFUSAL])) as guest:
+        print(guest.run("verbs-abuse -m 1500", timeout=300).output)
+        # Two processes have the doorbell page mapped while the device goes.
+        print(guest.run("""
+            rm -f /tmp/gone
+            verbs-abuse -u /tmp/gone >/tmp/holding 2>&1 </dev/null &
+            for i in $(seq 300); do grep -q holding /tmp/holding && break; sleep 0.1; done
+            sleep 0.3
+            rmmod irdma && touch /tmp/gone
+            wait $!
+            status=$?
+            cat /tmp/holding
+            insmod /host/irdma.ko && exit $status""").output)
+        guest.run(WORKS)
+
+
+@test(needs=NEEDS, timeout=240)
+def own_addresses(kernel: str) -> None:
+    """More addresses of the port than the ARP table has entries: others can be reached."""
+    # ib_core's table of GIDs is full long before.
+    with Guest(Setup(kernel=kernel, allow=["__ib_cache_gid_add: unable to add gid"])) as guest:
+        guest.run("""
+            for i in 1 2 3; do
+                for j in $(seq 250); do echo addr add 10.4.$i.$j/32 dev eth0; done
+            done >/tmp/addresses
+            ip -b /tmp/addresses
+            sleep 2
+            ip neigh replace 10.0.0.55 lladdr 02:00:00:00:00:55 dev eth0 nud permanent""")
+        print(guest.run("qp-path --to 10.0.0.55 && qp-path --to 10.4.1.1 && qp-bringup").output)
+        guest.run("sed -i 's/^addr add/addr del/' /tmp/addresses; ip -b /tmp/addresses; sleep 1; "
+                  "qp-path --to 10.0.0.55 && qp-bringup && rmmod irdma")
+
+
+@test(needs=NEEDS, timeout=240)
+def name_spaces(kernel: str) -> None:
+    """The netdev, and the device itself, move to another network namespace and back."""
+    inside = "ip netns exec other"
+    with Guest(Setup(kernel=kernel)) as guest:
+        # In exclusive mode the RDMA device is in one of them; there must be no other to turn it on.
+        guest.run(f"""
+            set -e
+            rdma system set netns exclusive
+            ip netns add other
+            qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 &
+            for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+            rdma dev set irdma0 netns other
+            [ -z "$(rdma link)" ]
+            ip link set eth0 netns other
+            {inside} ip link set lo up
+            {inside} ip addr add 10.0.0.1/24 dev eth0
+            {inside} ip link set eth0 up
+            sleep 1
+            {inside} qp-bringup
+            kill $!
+            # A device that comes anew begins in the first namespace.
+            rmmod irdma
+            insmod /host/irdma.ko
+            for i in $(seq 100); do [ -n "$(rdma link)" ] && break; sleep 0.1; done
+            rdma dev set irdma0 netns other
+            {inside} qp-bringup
+            ip netns del other
+            for i in $(seq 100); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
+            for i in $(seq 100); do [ -n "$(rdma link)" ] && break; sleep 0.1; done
+            rdma system set netns shared
+            {NETWORK}""")
+        guest.run(WORKS)
+        guest.run(f"""
+            set -e
+            ip netns add other
+            ip link set eth0 netns other
+            {inside} ip link set lo up
+            {inside} ip addr add 10.0.0.1/24 dev eth0
+            {inside} ip link set eth0 up
+            {inside} ip link set eth0 name lan
+            sleep 1
+            {inside} qp-bringup
+            rmmod irdma
+            insmod /host/irdma.ko
+            sleep 1
+            {inside} qp-bringup
+            {inside} ip link set lan name eth0
+            ip netns del other
+            for i in $(seq 100); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
+            {NETWORK}""")
+        guest.run(WORKS)
+
+
+CONSUMERS = "ib_iser ib_isert ib_srp ib_srpt nvme_rdma nvmet_rdma ib_umad rdma_ucm null_blk"
+NVME_TARGET = """
+    set -e
+    mount -t configfs none /sys/kernel/config
+    cd /sys/kernel/config/nvmet
+    mkdir subsystems/s ports/1
+    echo 1 >subsystems/s/attr_allow_any_host
+    cd ports/1
+    echo rdma >addr_trtype
+    echo ipv4 >addr_adrfam
+    echo 10.0.0.1 >addr_traddr
+    echo 4420 >addr_trsvcid
+"""
+# A listener goes with its device for good; that is the target's way.
+DISCOVER = """
+    set -e
+    ln -s /sys/kernel/config/nvmet/subsystems/s /sys/kernel/config/nvmet/ports/1/subsystems/s
+    nvme discover -t rdma -a 10.0.0.1 -s 4420"""
+
+
+@test(needs=NEEDS, timeout=300)
+def consumers_in_the_kernel(kernel: str) -> None:
+    """Targets of NVMe, SRP and iSER listen, an initiator comes, then the driver goes."""
+    # What isert says of a kernel without a folder for its data.
+    allow = ["db_root: cannot open", "Removing ctrl"]
+    with Guest(Setup(kernel=kernel, allow=allow)) as guest:
+        guest.run(f"for m in {CONSUMERS}; do modprobe $m || exit 1; done")
+        guest.run(NVME_TARGET)
+        for _ in range(2):
+            print(guest.run(DISCOVER).output)
+            guest.run(f"""
+                rping -s -P -a 10.0.0.1 >/dev/null 2>&1 & sleep 0.5
+                timeout 60 rping -c -a 10.0.0.1 -C 3 || exit 1
+                rmmod irdma && insmod /host/irdma.ko || exit 1
+                kill $! 2>/dev/null
+                rm /sys/kernel/config/nvmet/ports/1/subsystems/s
+                {WORKS}""")
+
+
+@test(needs=NEEDS, timeout=240)
+def suspend(kernel: str) -> None:
+    """Suspended and resumed, with a queue pair in use; ice takes the device away meanwhile."""
+    with Guest(Setup(kernel=kernel)) as guest:
+        guest.run("""
+            qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 &
+            for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+            for level in devices platform; do
+                echo $level >/sys/power/pm_test
+                echo mem >/sys/power/state || exit 1
+            done
+            kill $!""")
+        guest.run(WORKS)
+
+
+# Loops that run at once until the time is up.
+STORM = (
+    """cd /sys/bus/auxiliary/drivers/*irdma* && for name in ice.roce.*; do
+         echo $name >unbind; sleep 0.$((RANDOM % 10)); echo $name >bind; done; cd /""",
+    "rmmod irdma; insmod /host/irdma.ko; sleep 1.$((RANDOM % 10))",
+    f"echo 1 >{PCI}/reset; sleep 2.$((RANDOM % 10))",
+    """rdma resource show; rdma -d -d resource show qp; rdma statistic show; ibv_devinfo -v
+       cat /sys/class/infiniband/*/ports/1/hw_counters/*""",
+    """ip link set eth0 mtu 9000; ip addr add 10.20.0.1/24 dev eth0; ip link set eth0 down
+       ip link set eth0 up; ip link set eth0 mtu 1500; ip addr del 10.20.0.1/24 dev eth0""",
+    "timeout -s KILL 3 qp-bringup; timeout -s KILL 0.7 verbs-churn -n 100",
+    "rdma dev set irdma0 name other; rdma dev set other name irdma0",
+)
+
+
+@test(needs=NEEDS, timeout=300)
+def storm(kernel: str) -> None:
+    """Unbinding, unloading, resets, renaming, listings, MTU and work at the same time."""
+    # ice and ib_core, about a device that goes while they ask it for something.
+    allow = [r"ice 0000:01:00.0", r"infiniband irdma\d: Couldn't", r"eth0 speed is unknown"]
+    with Guest(Setup(kernel=kernel, allow=allow)) as guest:
+        loops = "".join(f"( while [ $SECONDS -lt $end ]; do {loop}\ndone ) >/dev/null 2>&1 &\n"
+                        for loop in STORM)
+        guest.run(f"end=$((SECONDS + 30))\n{loops}wait", timeout=200)
+        guest.run(f"""
+            lsmod | grep -q irdma || insmod /host/irdma.ko
+            {NETWORK}
+            {WORKS}""")
+        guest.run("rmmod irdma")
