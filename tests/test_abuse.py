@@ -94,14 +94,15 @@ def name_spaces(kernel: str) -> None:
             ip link set eth0 netns other
             {inside} ip link set lo up
             {inside} ip addr add 10.0.0.1/24 dev eth0
-            {inside} ip link set eth0 up
             {inside} ip link set eth0 name lan
+            {inside} ip link set lan up
             sleep 1
             {inside} qp-bringup
             rmmod irdma
             insmod /host/irdma.ko
             sleep 1
             {inside} qp-bringup
+            {inside} ip link set lan down
             {inside} ip link set lan name eth0
             ip netns del other
             for i in $(seq 100); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done

@@ -252,8 +252,10 @@ static void abuse_rings(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* The library's rings are not to lie in the heap. */
+		/* The library's rings are not to lie in the heap, where free places come first. */
 		mallopt(M_MMAP_THRESHOLD, 1);
+		while (memalign(PAGE, PAGE) < sbrk(0))
+			;
 		if (vu_open(&dev, NULL, -1, NULL))
 			_exit(1);
 		anonymous(&before);
