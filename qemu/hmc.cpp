@@ -43,6 +43,7 @@ static_assert(in_order());
 
 constexpr uint32_t hash_multiplier = 1;
 constexpr uint32_t timer_bucket = 512;
+constexpr uint32_t leaf_pbles = 512; /* in a leaf of a list of two levels */
 
 uint32_t object_bytes(unsigned kind)
 {
@@ -223,17 +224,49 @@ std::optional<uint64_t> Hmc::pble(uint32_t index) const
 
 std::optional<uint64_t> Hmc::page(const PageList &list, uint64_t page) const
 {
-	constexpr uint32_t leaf = 512; /* PBLEs in a leaf of a two-level list */
-
 	if (page > UINT32_MAX - list.first_pble)
 		return std::nullopt;
 	if (list.level == hw::PblLevel::one)
 		return pble(static_cast<uint32_t>(list.first_pble + page));
 
-	auto root = pble(static_cast<uint32_t>(list.first_pble + page / leaf));
-	if (!root || *root > UINT32_MAX - leaf)
+	auto root = pble(static_cast<uint32_t>(list.first_pble + page / leaf_pbles));
+	if (!root || *root > UINT32_MAX - leaf_pbles)
 		return std::nullopt;
-	return pble(static_cast<uint32_t>(*root + page % leaf));
+	return pble(static_cast<uint32_t>(*root + page % leaf_pbles));
+}
+
+/* Memory comes in pages, so that it is enough to look for one in each. */
+bool Hmc::has_pbles(uint64_t first, uint64_t number) const
+{
+	constexpr uint64_t step = hw::page_size / hw::pble_bytes;
+	uint32_t total = count(hw::HmcObject::pble);
+
+	if (first > total || number > total - first)
+		return false;
+	for (uint64_t i = 0; i < number; i += step)
+		if (!backed(hw::HmcObject::pble, static_cast<uint32_t>(first + i)))
+			return false;
+	return !number || backed(hw::HmcObject::pble, static_cast<uint32_t>(first + number - 1));
+}
+
+bool Hmc::has_list(const PageList &list, uint64_t pages) const
+{
+	if (list.level == hw::PblLevel::contiguous)
+		return true;
+	if (list.level == hw::PblLevel::one)
+		return has_pbles(list.first_pble, pages);
+
+	uint64_t leaves = irdma::div_round_up(pages, leaf_pbles);
+
+	if (!has_pbles(list.first_pble, leaves))
+		return false;
+	for (uint64_t i = 0; i < leaves; i++, pages -= std::min<uint64_t>(pages, leaf_pbles)) {
+		auto leaf = pble(static_cast<uint32_t>(list.first_pble + i));
+
+		if (!leaf || !has_pbles(*leaf, std::min<uint64_t>(pages, leaf_pbles)))
+			return false;
+	}
+	return true;
 }
 
 std::optional<uint64_t> Hmc::address(const PageList &list, uint64_t offset) const

@@ -70,6 +70,9 @@ public:
 	/** Page @p page of a list of pages, through one or two levels. Not for contiguous ones. */
 	std::optional<uint64_t> page(const PageList &list, uint64_t page) const;
 
+	/** Does the engine have all PBLEs of a list of @p pages pages? Those of contiguous ones, none. */
+	bool has_list(const PageList &list, uint64_t pages) const;
+
 	/** Valid segment descriptors, for the trace. */
 	uint32_t segments() const;
 
@@ -91,6 +94,7 @@ private:
 	};
 
 	std::optional<uint64_t> translate(uint64_t private_address) const;
+	bool has_pbles(uint64_t first, uint64_t number) const;
 	bool update_segment(uint64_t command, uint64_t data);
 
 	Rdma &rdma_;

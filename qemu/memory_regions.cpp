@@ -97,6 +97,8 @@ CqpResult MemoryRegions::reg(const hw::CqpWqe &wqe)
 	region.pages =
 		PageList::of(level, wqe.get(addr), static_cast<uint32_t>(wqe.get(first_pble)),
 			     static_cast<uint32_t>(level));
+	if (!rdma_.hmc.has_list(region.pages, region.page_count()))
+		return CqpResult::fail(refusal::bad_parameter);
 	regions_[slot(region.index)] = region;
 	return result;
 }

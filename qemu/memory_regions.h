@@ -12,8 +12,22 @@
 
 #include "cqp_result.h"
 #include "hmc.h"
+#include "irdma/hw/limits.h"
 
 namespace e810 {
+
+constexpr uint64_t bytes_of(hw::HostPage size)
+{
+	switch (size) {
+	case hw::HostPage::size_2m:
+		return hw::large_page_size;
+	case hw::HostPage::size_1g:
+		return hw::huge_page_size;
+	case hw::HostPage::size_4k:
+		break;
+	}
+	return hw::page_size;
+}
 
 /** State of one STag, as the transport will check and translate with it. */
 struct MemoryRegion {
@@ -32,6 +46,14 @@ struct MemoryRegion {
 	uint64_t length = 0; /* 0 on a valid region: all memory */
 	PageList pages;
 	uint32_t parent = 0; /* index of the region that a valid window is bound to */
+
+	/** Pages that its list has, or should have. */
+	uint64_t page_count() const
+	{
+		uint64_t page = bytes_of(page_size);
+
+		return irdma::div_round_up((va & (page - 1)) + length, page);
+	}
 };
 
 class MemoryRegions {

@@ -18,19 +18,6 @@ constexpr uint32_t stag_index(uint32_t stag)
 	return stag >> 8;
 }
 
-uint64_t page_bytes(const MemoryRegion &region)
-{
-	switch (region.page_size) {
-	case hw::HostPage::size_2m:
-		return hw::large_page_size;
-	case hw::HostPage::size_1g:
-		return hw::huge_page_size;
-	case hw::HostPage::size_4k:
-		break;
-	}
-	return hw::page_size;
-}
-
 /* All memory: made by REG_MR with length 0. */
 bool unbounded(const MemoryRegion &region)
 {
@@ -51,7 +38,7 @@ uint64_t page_list_offset(const MemoryRegion &region, uint64_t address)
 {
 	if (!region.va_based)
 		return region.va + address;
-	return (region.va & (page_bytes(region) - 1)) + (address - region.va);
+	return (region.va & (bytes_of(region.page_size) - 1)) + (address - region.va);
 }
 
 } // namespace
@@ -120,7 +107,7 @@ bool RoceMemory::transfer(uint64_t bus, std::span<uint8_t> bytes, Direction dire
 RoceFault RoceMemory::copy(const MemoryRegion *region, uint64_t address, std::span<uint8_t> bytes,
 			   Direction direction) const
 {
-	uint64_t page = region ? page_bytes(*region) : 0;
+	uint64_t page = region ? bytes_of(region->page_size) : 0;
 	uint64_t offset = region ? page_list_offset(*region, address) : address;
 
 	if (!region || region->pages.level == hw::PblLevel::contiguous) {
@@ -233,15 +220,17 @@ RoceFault RoceMemory::fast_register(const QueuePair &qp, const hw::Quantum &wqe)
 		return amp_fastreg_pble_mismatch;
 	if (!wqe.get(length))
 		return amp_fastreg_invalid_length;
-	region->valid = true;
-	region->key = static_cast<uint8_t>(wqe.get(key));
 	region->va_based = wqe.get(va_based);
 	region->va = wqe.get(va);
 	region->length = wqe.get(length);
-	region->rights = static_cast<uint32_t>(wqe.get(hw::sq_fastreg::access));
 	region->page_size = static_cast<hw::HostPage>(wqe.get(hw::sq_fastreg::page_size));
 	region->pages = PageList::of(level, wqe.get(page) << page.lo, static_cast<uint32_t>(pble),
 				     static_cast<uint32_t>(level));
+	if (!rdma_.hmc.has_list(region->pages, region->page_count()))
+		return amp_fastreg_pble_mismatch;
+	region->key = static_cast<uint8_t>(wqe.get(key));
+	region->rights = static_cast<uint32_t>(wqe.get(hw::sq_fastreg::access));
+	region->valid = true;
 	return std::nullopt;
 }
 

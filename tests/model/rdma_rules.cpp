@@ -380,9 +380,44 @@ void stags()
 	wqe.set(hw::cqp_stag::first_pble, 4096);
 	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
 	wqe.set(hw::cqp_stag::first_pble, 4095);
+	wqe.set(hw::cqp_stag::length, 4097); /* two pages */
+	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
+	wqe.set(hw::cqp_stag::va, 1);
+	wqe.set(hw::cqp_stag::length, 4096);
+	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
+	wqe.set(hw::cqp_stag::length, 4095);
 	CHECK(fine(driver.post(hw::CqpOp::reg_mr, wqe)));
 	CHECK(fine(driver.post(hw::CqpOp::query_stag, wqe)));
 	wqe.set(hw::cqp_stag::index, 64);
+	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
+}
+
+/* A region of 513 pages through a list of two levels: all of it must be there. */
+void two_levels()
+{
+	constexpr uint32_t root = 8;
+	RdmaDriver driver;
+	hw::CqpWqe wqe;
+
+	driver.bring_up();
+	auto committed = driver.get<hw::FpmBuffer>(place::buffer);
+	uint64_t pbles = place::segments + (committed.qw[14].get() >> 32) * hw::fpm_base_unit;
+	wqe.set(hw::cqp_stag::index, 5);
+	wqe.set(hw::cqp_stag::is_mr, 1);
+	wqe.set(hw::cqp_stag::pbl_level, static_cast<uint64_t>(hw::PblLevel::two));
+	wqe.set(hw::cqp_stag::first_pble, root);
+	wqe.set(hw::cqp_stag::length, 513 * 4096);
+	driver.put<uint64_t>(pbles + 8 * root, 1024);
+	driver.put<uint64_t>(pbles + 8 * (root + 1), 4096); /* one beyond the last */
+	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
+	driver.put<uint64_t>(pbles + 8 * root, 4095);
+	driver.put<uint64_t>(pbles + 8 * (root + 1), 1024);
+	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
+	driver.put<uint64_t>(pbles + 8 * root, 4096 - 512);
+	driver.put<uint64_t>(pbles + 8 * (root + 1), 4095);
+	CHECK(fine(driver.post(hw::CqpOp::reg_mr, wqe)));
+	driver.must(hw::CqpOp::dealloc_stag, wqe);
+	wqe.set(hw::cqp_stag::first_pble, 4095);
 	CHECK(driver.post(hw::CqpOp::reg_mr, wqe)->error);
 }
 
@@ -638,6 +673,7 @@ int main()
 	overflows();
 	work_scheduler();
 	stags();
+	two_levels();
 	page_lists();
 	paged_segment();
 	suspension();
