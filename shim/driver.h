@@ -236,7 +236,8 @@ void irdma_cq_describe(struct irdma_cq *cq, struct irdma_cq_details *details);
 struct irdma_mr_details {
 	u64 page_size; /* bytes; 0: all of memory */
 	u64 pages;
-	const char *list; /* run: none needed; pbl; fast: by the consumer; all: of memory */
+	/* run: none needed; pbl; pbl2: of two levels; fast: by the consumer; all: of memory */
+	const char *list;
 };
 void irdma_mr_describe(struct irdma_mr *mr, struct irdma_mr_details *details);
 
@@ -392,6 +393,21 @@ int irdma_mr_dma(struct irdma_device *device, struct irdma_pd *pd, u32 access,
 int irdma_mr_alloc(struct irdma_device *device, struct irdma_pd *pd, u32 pages,
 		   struct irdma_mr **out, u32 *lkey, u32 *rkey);
 /*
+/*
+ * Another MR in the place of @mr, which has the rest from it: memory (@range: start, length and va
+ * are given) or access, as said, and @pd. @mr stays as it is, to be deregistered afterwards.
+ */
+struct irdma_mr_change {
+	bool range;
+	bool access_given;
+	u64 start;
+	u64 length;
+	u64 va;
+	u32 access;
+	struct irdma_pd *pd;
+};
+int irdma_mr_reregister(struct irdma_mr *mr, const struct irdma_mr_change *change,
+			struct irdma_mr **out, u32 *lkey, u32 *rkey);
  * What the next REG_MR shall map: bus addresses of pages, then how they are to
  * be seen. None of these sleeps.
  */

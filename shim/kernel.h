@@ -38,6 +38,7 @@ struct shim_device;
 #define SHIM_EIO 5
 #define SHIM_EAGAIN 11
 #define SHIM_ENOMEM 12
+#define SHIM_EACCES 13
 #define SHIM_EFAULT 14
 #define SHIM_EBUSY 16
 #define SHIM_EEXIST 17
@@ -249,8 +250,13 @@ void shim_umem_put(struct shim_umem *umem);
 u64 shim_umem_best_page(struct shim_umem *umem, u64 sizes, u64 va);
 /* Number of pages of @page_size that cover it. */
 u64 shim_umem_pages(struct shim_umem *umem, u64 page_size);
-/* Write the bus addresses of the first @count pages to @list, little endian; returns how many. */
-u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, void *list);
+/* Whether the device sees it as one run of addresses. */
+bool shim_umem_contiguous(struct shim_umem *umem);
+/* Where the address of page @page goes; *room: how many entries follow there, that one included. */
+typedef void *(*shim_page_place)(void *list, u64 page, u64 *room);
+/* Write the bus addresses of the first @count pages, little endian; returns how many. */
+u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, shim_page_place place,
+		   void *list);
 /* Copy @bytes from @offset on to @to; may sleep. 0 or an error. */
 int shim_umem_copy(struct shim_umem *umem, u64 offset, void *to, u64 bytes);
 

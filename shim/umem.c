@@ -96,24 +96,52 @@ u64 shim_umem_pages(struct shim_umem *umem, u64 page_size)
 }
 
 /**
+ * shim_umem_contiguous() - whether the device sees it as one run of addresses
+ * @umem: the memory
+ */
+bool shim_umem_contiguous(struct shim_umem *umem)
+{
+	struct scatterlist *sg;
+	dma_addr_t next = 0;
+	int i;
+
+	/* One run may have several entries, as one is below 4 GiB. */
+	for_each_sgtable_dma_sg(&to_ib(umem)->sgt_append.sgt, sg, i) {
+		if (i && sg_dma_address(sg) != next)
+			return false;
+		next = sg_dma_address(sg) + sg_dma_len(sg);
+	}
+	return true;
+}
+
+/**
  * shim_umem_list() - write bus addresses of its first pages
  * @umem: the memory
  * @page_size: as shim_umem_best_page() gave it
  * @count: how many
- * @list: gets them, little endian
+ * @place: tells where they go, little endian
+ * @list: for @place
  *
+ * Context: May sleep.
  * Return: how many there were.
  */
-u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, void *list)
+u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, shim_page_place place,
+		   void *list)
 {
 	struct ib_block_iter iter;
-	__le64 *entry = list;
-	u64 n = 0;
+	__le64 *entry = NULL;
+	u64 n = 0, room = 0;
 
 	rdma_umem_for_each_dma_block(to_ib(umem), &iter, page_size) {
 		if (n == count)
 			break;
-		entry[n++] = cpu_to_le64(rdma_block_iter_dma_address(&iter));
+		if (!room) {
+			entry = place(list, n, &room);
+			cond_resched();
+		}
+		*entry++ = cpu_to_le64(rdma_block_iter_dma_address(&iter));
+		room--;
+		n++;
 	}
 	return n;
 }

@@ -174,6 +174,7 @@ static const struct ib_device_ops ops = {
 
 	.reg_user_mr = shim_reg_user_mr,
 	.reg_user_mr_dmabuf = shim_reg_user_mr_dmabuf,
+	.rereg_user_mr = shim_rereg_user_mr,
 	.get_dma_mr = shim_get_dma_mr,
 	.alloc_mr = shim_alloc_mr,
 	.map_mr_sg = shim_map_mr_sg,

@@ -134,6 +134,8 @@ struct ib_mr *shim_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 va, 
 			       struct ib_udata *udata);
 struct ib_mr *shim_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 va, int fd,
 				      int access, SHIM_REG_DMABUF_DATA data);
+struct ib_mr *shim_rereg_user_mr(struct ib_mr *old, int flags, u64 start, u64 length, u64 va,
+				 int access, struct ib_pd *pd, struct ib_udata *udata);
 struct ib_mr *shim_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *shim_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 pages);
 int shim_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int entries, unsigned int *offset);

@@ -96,9 +96,54 @@ struct ib_mr *shim_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 		.dmabuf = fd,
 	};
 
+	struct ib_mr *mr;
+
 	if (fd < 0)
 		return ERR_PTR(-EBADF);
-	return NEW_MR(irdma_mr_register, to_shim(pd->device)->irdma, &params);
+	mr = NEW_MR(irdma_mr_register, to_shim(pd->device)->irdma, &params);
+	if (!IS_ERR(mr)) {
+		mr->iova = va;
+		mr->length = length;
+	}
+	return mr;
+}
+
+/**
+ * shim_rereg_user_mr() - change a region of a process
+ * @old: the region
+ * @flags: what changes
+ * @start: address in the process
+ * @length: bytes
+ * @va: address that the STag starts at
+ * @access: rights
+ * @pd: protection domain, the new one or that of @old
+ * @udata: not used
+ *
+ * Return: another region, by which ib_core replaces @old; or an error pointer, and @old is as it
+ * was; errors as irdma_mr_reregister().
+ */
+struct ib_mr *shim_rereg_user_mr(struct ib_mr *old, int flags, u64 start, u64 length, u64 va,
+				 int access, struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct irdma_mr_change change = {
+		.range = flags & IB_MR_REREG_TRANS,
+		.access_given = flags & IB_MR_REREG_ACCESS,
+		.start = start,
+		.length = length,
+		.va = va,
+		.access = access,
+		.pd = pd_of(pd),
+	};
+	struct ib_mr *mr;
+
+	if (flags & ~IB_MR_REREG_SUPPORTED)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = NEW_MR(irdma_mr_reregister, container_of(old, struct shim_mr, ib)->irdma, &change);
+	if (!IS_ERR(mr)) {
+		mr->iova = change.range ? va : old->iova;
+		mr->length = change.range ? length : old->length;
+	}
+	return mr;
 }
 
 /**

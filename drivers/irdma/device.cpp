@@ -105,7 +105,7 @@ const Device::Step Device::steps[] = {
 };
 
 Device::Device(shim_device *s)
-	: shim(s), cqp(*this), hmc(*this), events(*this), pbles(*this), arp(*this), qos(*this),
+	: shim(s), cqp(*this), hmc(*this), events(*this), pbles(hmc), arp(*this), qos(*this),
 	  mcast(*this), shared_ahs(*this), statistics(*this),
 	  reset_work_(reset, this, SHIM_WORK_EVENTS)
 {

@@ -10,10 +10,15 @@
 #include "result.h"
 #include "types.h"
 
+/* In tests on a host there is a standard library. */
+#if __STDC_HOSTED__
+#include <new>
+#else
 inline void *operator new(irdma::usize, void *at) noexcept
 {
 	return at;
 }
+#endif
 
 namespace irdma {
 

@@ -16,6 +16,7 @@ enum class Error : int {
 	io = SHIM_EIO,
 	again = SHIM_EAGAIN,
 	no_memory = SHIM_ENOMEM,
+	access = SHIM_EACCES,
 	fault = SHIM_EFAULT,
 	busy = SHIM_EBUSY,
 	exists = SHIM_EEXIST,

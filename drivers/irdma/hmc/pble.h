@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PBLE pool: page lists of MRs and rings. A PBLE is one bus address in the
- * PBLE object of the HMC; the pool adds a 2 MiB segment when it runs out.
+ * PBLE pool: page lists of MRs and rings. A PBLE is a word in the PBLE object of
+ * the HMC: the bus address of a page, or in a list of two levels the index of a
+ * leaf. The pool adds a 2 MiB segment when it runs out.
  */
 #ifndef IRDMA_HMC_PBLE_H
 #define IRDMA_HMC_PBLE_H
@@ -14,7 +15,7 @@
 
 namespace irdma {
 
-class Device;
+class Hmc;
 class PblePool;
 
 /** Owner of a run of adjacent PBLEs. */
@@ -41,9 +42,55 @@ private:
 	hw::Le64 *entries_ = nullptr;
 };
 
+/**
+ * Owner of a list of pages, as commands name one:
+ *
+ *	level one    first -> | page | page | page | ...             one run
+ *	level two    first -> | leaf | leaf | ...                    a run of indexes
+ *	                          |      `-> | page | page | ...     of runs of 512;
+ *	                          `-> | page | page | page | ...     the last may be shorter
+ */
+class PbleList {
+public:
+	static constexpr u32 leaf_pages = 512;
+
+	PbleList() = default;
+	PbleList(PbleList &&) = default;
+	PbleList &operator=(PbleList &&other);
+	~PbleList() { reset(); }
+
+	explicit operator bool() const { return static_cast<bool>(root_); }
+	hw::PblLevel level() const
+	{
+		return leaves_.count() ? hw::PblLevel::two : hw::PblLevel::one;
+	}
+	/** Index of the PBLE that commands name. */
+	u32 first() const { return root_.first(); }
+	/** The entry of page @i, to be written by the owner, and how many follow it side by side. */
+	hw::Le64 *entry(u64 i, u64 &room) const;
+	u64 page(u64 i) const
+	{
+		u64 room;
+
+		return entry(i, room)->get();
+	}
+	/** As PbleRun::abandon(). */
+	void abandon();
+
+private:
+	friend class PblePool;
+	void reset();
+
+	PbleRun root_;		/**< level one: the list itself */
+	Array<PbleRun> leaves_; /**< level two only */
+};
+
 class PblePool {
 public:
-	explicit PblePool(Device &device);
+	/** Pages of the longest list of one level: the PBLEs of a segment. */
+	static constexpr u32 max_run = 262144;
+
+	explicit PblePool(Hmc &hmc);
 	~PblePool();
 
 	/** After Hmc::allocate(). May sleep. */
@@ -51,20 +98,38 @@ public:
 	/** Runs that are not back by now are void. May sleep. */
 	void destroy();
 
-	/**
-	 * @count adjacent PBLEs; Error::no_memory when the HMC has no more. May sleep.
-	 * A run never crosses a segment: at most 262144.
-	 */
+	/** @count adjacent PBLEs; Error::no_memory when the HMC has no more. May sleep. */
 	Result<PbleRun> alloc(u32 count);
+
+	/**
+	 * A list for @pages pages: of one level, or of two if there are not so many PBLEs side
+	 * by side. May sleep.
+	 *
+	 * Return: Error::no_memory when the HMC has no more.
+	 */
+	Result<PbleList> alloc_list(u64 pages);
+	/** The same, of one level. */
+	Result<PbleList> alloc_run(u32 pages);
+
+	/** PBLEs in use, those that are kept for alignment included. May sleep. */
+	u64 used();
+	/** Memory of the pool, bytes. May sleep. */
+	u64 backed_bytes();
 
 private:
 	friend class PbleRun;
-	void free(u32 first, u32 count);
-	Status grow();
-
-	Device &device_;
 	struct Segment; /* in pble.cpp */
 	struct State;
+
+	bool can_hold(u64 count) const;
+	bool find_run(u32 count, PbleRun &run);
+	bool find_two_levels(u64 pages, PbleList &list);
+	void free(u32 first, u32 count);
+	void put(u32 first, u32 count);
+	void put(PbleRun &run);
+	Status grow();
+
+	Hmc &hmc_;
 	Owner<State> state_;
 };
 

@@ -48,59 +48,111 @@ static Status check_access(Device &device, u32 access)
 }
 
 /* Length 0 would be all of memory to the device. */
-static Status check_range(Device &device, const irdma_mr_params &params)
+static Status check_range(Device &device, const UserRange &range)
 {
-	if (!params.length || params.length > hw::max_mr_bytes)
-		return refuse(device, "length", params.length);
-	if (params.start + params.length - 1 < params.start)
-		return refuse(device, "range wraps around, start", params.start);
-	if (params.va + params.length - 1 < params.va)
-		return refuse(device, "range wraps around, IOVA", params.va);
-	if ((params.start ^ params.va) & (hw::page_size - 1))
+	if (!range.length || range.length > hw::max_mr_bytes)
+		return refuse(device, "length", range.length);
+	if (range.start + range.length - 1 < range.start)
+		return refuse(device, "range wraps around, start", range.start);
+	if (range.va + range.length - 1 < range.va)
+		return refuse(device, "range wraps around, IOVA", range.va);
+	if ((range.start ^ range.va) & (hw::page_size - 1))
 		return refuse(device, "IOVA whose offset in its page is not the memory's",
-			      params.va);
+			      range.va);
 	return {};
+}
+
+/* Pages that others may write to by these rights are pinned as such, as ib_core has it. */
+static bool writable(u32 access)
+{
+	return access & (SHIM_ACCESS_LOCAL_WRITE | SHIM_ACCESS_REMOTE_WRITE |
+			 SHIM_ACCESS_REMOTE_ATOMIC | SHIM_ACCESS_MW_BIND);
+}
+
+static Result<UserMemoryRef> pin(Device &device, const UserRange &range)
+{
+	return UserMemory::pin(device, range, page_sizes, UserMemory::Levels::two);
 }
 
 Result<Owner<Mr>> Mr::register_user(Device &device, const irdma_mr_params &params)
 {
-	IRDMA_TRY(check_access(device, params.access));
-	IRDMA_TRY(check_range(device, params));
+	UserRange range = {params.start, params.length, params.va, params.access, params.dmabuf};
+
+	IRDMA_TRY(check_access(device, range.access));
+	IRDMA_TRY(check_range(device, range));
 
 	auto mr = make<Mr>(device);
 	if (!mr)
 		return Error::no_memory;
-	if (params.kind == IRDMA_MR_MEMORY)
-		IRDMA_TRY(mr->register_memory(params));
-	else
+	if (params.kind != IRDMA_MR_MEMORY) {
 		IRDMA_TRY(mr->register_ring(params));
+		return move(mr);
+	}
+	auto memory = pin(device, range);
+	IRDMA_TRY(memory);
+	IRDMA_TRY(mr->register_memory(*from_c(params.pd), memory.take(), range.access));
 	return move(mr);
 }
 
-Status Mr::register_memory(const irdma_mr_params &params)
+/*
+ * The pages stay if they can: only a process knows whether it still has that memory. Those that
+ * were pinned for reading must be pinned anew for writing, and may be copied by that.
+ */
+Result<Owner<Mr>> Mr::reregister(const irdma_mr_change &change) const
 {
-	UserRange range = {params.start, params.length, params.va, params.access, params.dmabuf};
-	auto memory = UserMemory::pin(device_, range, page_sizes);
+	u32 access = change.access_given ? change.access : access_;
+	UserMemoryRef memory;
 
-	IRDMA_TRY(memory);
-	memory_ = memory.take();
+	if (!memory_)
+		return refuse(device_, "a ring anew, STag", stag());
+	IRDMA_TRY(check_access(device_, access));
 
-	bool zero_based = params.access & SHIM_ACCESS_ZERO_BASED;
+	UserRange range = memory_->range();
+	if (change.range)
+		range = {change.start, change.length, change.va, access, -1};
+	bool pin_anew = change.range || (writable(access) && !writable(range.access));
+	range.access = access;
+	if (pin_anew) {
+		if (range.dmabuf >= 0) {
+			(void)refuse(device_, "DMA-BUF mapped for reading, access", access);
+			return Error::access;
+		}
+		IRDMA_TRY(check_range(device_, range));
+		auto pinned = pin(device_, range);
+		IRDMA_TRY(pinned);
+		memory = pinned.take();
+	} else {
+		memory = memory_.share();
+	}
+	auto mr = make<Mr>(device_);
+	if (!mr)
+		return Error::no_memory;
+	IRDMA_TRY(mr->register_memory(*from_c(change.pd), move(memory), access));
+	return move(mr);
+}
+
+Status Mr::register_memory(Pd &pd, UserMemoryRef memory, u32 access)
+{
+	bool zero_based = access & SHIM_ACCESS_ZERO_BASED;
 	cmd::RegMr command = {};
 
-	command.va = zero_based ? params.va & (memory_->page_size() - 1) : params.va;
-	command.length = params.length;
-	command.access = stag_access(params.access);
+	memory_ = move(memory);
+	access_ = access;
+
+	u64 va = memory_->range().va;
+	command.va = zero_based ? va & (memory_->page_size() - 1) : va;
+	command.length = memory_->range().length;
+	command.access = stag_access(access);
 	command.zero_based = zero_based;
 	command.pages.page_size = host_page(memory_->page_size());
 	if (memory_->contiguous()) {
 		command.pages.level = hw::PblLevel::contiguous;
 		command.pages.addr = memory_->page(0);
 	} else {
-		command.pages.level = hw::PblLevel::one;
-		command.pages.first_pble = memory_->pbles().first();
+		command.pages.level = memory_->list().level();
+		command.pages.first_pble = memory_->list().first();
 	}
-	return register_stag(*from_c(params.pd), command);
+	return register_stag(pd, command);
 }
 
 /* @command: all but STag and PD. */
@@ -153,7 +205,7 @@ Status Mr::register_ring(const irdma_mr_params &params)
 	 * must be allowed to write to them. Else it could have read-only memory written: a file's.
 	 */
 	UserRange range = {params.start, params.length, params.start, SHIM_ACCESS_LOCAL_WRITE, -1};
-	auto memory = UserMemory::pin(device_, range, hw::page_size);
+	auto memory = UserMemory::pin(device_, range, hw::page_size, UserMemory::Levels::one);
 	IRDMA_TRY(memory);
 	ring_.kind = qp ? RingKind::qp : RingKind::cq;
 	ring_.va = params.start;
@@ -232,13 +284,20 @@ Status Mr::end_pages(u64 va, u64 length, u32 page_size)
 
 /* ---- What administrators see ---- */
 
+static const char *list_name(const UserMemory &memory)
+{
+	if (memory.contiguous())
+		return "run";
+	return memory.list().level() == hw::PblLevel::two ? "pbl2" : "pbl";
+}
+
 irdma_mr_details Mr::details() const
 {
 	constexpr u64 bytes[] = {hw::page_size, hw::large_page_size, hw::huge_page_size};
 	const UserMemory *memory = memory_ ? &*memory_ : ring_.memory ? &*ring_.memory : nullptr;
 
 	if (memory)
-		return {memory->page_size(), memory->pages(), memory->contiguous() ? "run" : "pbl"};
+		return {memory->page_size(), memory->pages(), list_name(*memory)};
 	if (pbles_)
 		return {bytes[static_cast<u32>(fast_.page_size)], fast_.count, "fast"};
 	return {0, 0, "all"};
@@ -311,6 +370,23 @@ int irdma_mr_register(irdma_device *device, const irdma_mr_params *params, irdma
 		      u32 *lkey, u32 *rkey)
 {
 	return give(Mr::register_user(*from_c(device), *params), out, lkey, rkey);
+}
+
+/**
+ * irdma_mr_reregister() - an MR that takes the place of another
+ * @mr: the other, which is left as it is
+ * @change: what shall be different
+ * @out: gets the MR
+ * @lkey: gets its STag
+ * @rkey: the same
+ *
+ * May sleep. Return: as irdma_mr_register(); -EACCES if a DMA-BUF mapped for reading shall be
+ * written to.
+ */
+int irdma_mr_reregister(irdma_mr *mr, const irdma_mr_change *change, irdma_mr **out, u32 *lkey,
+			u32 *rkey)
+{
+	return give(from_c(mr)->reregister(*change), out, lkey, rkey);
 }
 
 /**

@@ -46,12 +46,17 @@ struct FastPages {
 class Mr {
 public:
 	/** Pages that an MR for fast registration can be made for. */
-	static constexpr u32 max_fast_pages = UserMemory::max_list;
+	static constexpr u32 max_fast_pages = PblePool::max_run;
 
 	/** May sleep, as all that make one. */
 	static Result<Owner<Mr>> register_user(Device &device, const irdma_mr_params &params);
 	static Result<Owner<Mr>> register_dma(Device &device, Pd &pd, u32 access);
 	static Result<Owner<Mr>> alloc_fast(Device &device, Pd &pd, u32 pages);
+	/**
+	 * One that takes the place of this, which is left as it is. They share the pages if those
+	 * stay the same.
+	 */
+	Result<Owner<Mr>> reregister(const irdma_mr_change &change) const;
 
 	explicit Mr(Device &device) : device_(device) {}
 	/** deregister() has gone well, or it has never been made. May sleep. */
@@ -77,7 +82,7 @@ public:
 	const FastPages &fast_pages() const { return fast_; }
 
 private:
-	Status register_memory(const irdma_mr_params &params);
+	Status register_memory(Pd &pd, UserMemoryRef memory, u32 access);
 	Status register_ring(const irdma_mr_params &params);
 	Status register_stag(Pd &pd, cmd::RegMr command);
 	template <class Command> Status run(const Command &command);
@@ -89,6 +94,7 @@ private:
 	bool in_device_ = false; /**< the device knows the STag */
 
 	/* Of a process. */
+	u32 access_ = 0; /**< SHIM_ACCESS_* as asked for */
 	UserMemoryRef memory_;
 	Ring ring_;
 	Ucontext *uctx_ = nullptr; /**< that lists the ring */

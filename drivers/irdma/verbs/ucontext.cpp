@@ -82,7 +82,7 @@ void RingClaim::bury()
 static cmd::QueueMemory as_queue(const UserMemory &memory, bool virtual_map, u32 first)
 {
 	if (virtual_map)
-		return {true, 0, memory.pbles().first() + first};
+		return {true, 0, memory.list().first() + first};
 	return {false, memory.page(first), 0};
 }
 

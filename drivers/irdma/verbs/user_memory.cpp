@@ -35,8 +35,7 @@ void UserMemoryRef::bury()
 void BuriedMemory::bury(UserMemoryRef memory)
 {
 	/* The pool is gone before the dead are: the list stays where the device finds it. */
-	if (memory->pbles_)
-		memory->pbles_.abandon();
+	memory->list_.abandon();
 
 	SpinGuard guard(lock_);
 
@@ -67,12 +66,13 @@ static Result<shim_umem *> get_umem(Device &device, const UserRange &range)
 	return umem;
 }
 
-Result<UserMemoryRef> UserMemory::pin(Device &device, const UserRange &range, u64 page_sizes)
+Result<UserMemoryRef> UserMemory::pin(Device &device, const UserRange &range, u64 page_sizes,
+				      Levels levels)
 {
 	auto umem = get_umem(device, range);
 
 	IRDMA_TRY(umem);
-	auto memory = make<UserMemory>(device, umem.value());
+	auto memory = make<UserMemory>(device, range, umem.value());
 	if (!memory) {
 		shim_umem_put(umem.value());
 		return Error::no_memory;
@@ -81,32 +81,40 @@ Result<UserMemoryRef> UserMemory::pin(Device &device, const UserRange &range, u6
 	if (!memory->page_size_)
 		return Error::not_supported;
 	memory->pages_ = shim_umem_pages(umem.value(), memory->page_size_);
-	IRDMA_TRY(memory->list_pages());
+	IRDMA_TRY(memory->list_pages(levels));
 	return UserMemoryRef(memory.release());
 }
 
-/* The list is written where the device will read it; if it is one run, it is given back. */
-Status UserMemory::list_pages()
+static void *place_of_first(void *first, u64, u64 *room)
 {
-	hw::Le64 single;
+	*room = 1;
+	return first;
+}
 
-	if (pages_ == 1) {
-		if (shim_umem_list(umem_, page_size_, 1, &single) != 1)
-			return Error::fault;
-		first_page_ = single.get();
+static void *place_in_list(void *list, u64 page, u64 *room)
+{
+	return static_cast<PbleList *>(list)->entry(page, *room);
+}
+
+/* The list is written where the device will read it. */
+Status UserMemory::list_pages(Levels levels)
+{
+	hw::Le64 first;
+
+	if (shim_umem_list(umem_, page_size_, 1, place_of_first, &first) != 1)
+		return Error::fault;
+	first_page_ = first.get();
+	if (pages_ == 1 || shim_umem_contiguous(umem_))
 		return {};
-	}
-	if (pages_ > max_list)
+	if (levels == Levels::one && pages_ > PblePool::max_run)
 		return Error::no_memory;
 
-	auto pbles = device_.pbles.alloc(static_cast<u32>(pages_));
-	IRDMA_TRY(pbles);
-	pbles_ = pbles.take();
-	if (shim_umem_list(umem_, page_size_, pages_, pbles_.entries()) != pages_)
+	auto list = levels == Levels::one ? device_.pbles.alloc_run(static_cast<u32>(pages_))
+					  : device_.pbles.alloc_list(pages_);
+	IRDMA_TRY(list);
+	list_ = list.take();
+	if (shim_umem_list(umem_, page_size_, pages_, place_in_list, &list_) != pages_)
 		return Error::fault;
-	first_page_ = pbles_.entries()[0].get();
-	if (one_run(0, pages_))
-		pbles_ = PbleRun();
 	return {};
 }
 

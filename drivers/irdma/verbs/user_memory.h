@@ -71,7 +71,8 @@ struct UserRange {
 
 class UserMemory {
 public:
-	static constexpr u32 max_list = 262144; /**< pages that can be listed: PBLEs of a segment */
+	/** How many levels the page list may have. */
+	enum class Levels { one, two };
 
 	/**
 	 * Pin @range, in pages of the largest of @page_sizes (a set of powers of two) that fits
@@ -80,21 +81,28 @@ public:
 	 * Return: the memory; the error of pinning; Error::not_supported if no page size fits;
 	 * Error::no_memory if the page list is too long for the host memory cache.
 	 */
-	static Result<UserMemoryRef> pin(Device &device, const UserRange &range, u64 page_sizes);
+	static Result<UserMemoryRef> pin(Device &device, const UserRange &range, u64 page_sizes,
+					 Levels levels);
 
 	/** Not to be made but by pin(). */
-	UserMemory(Device &device, shim_umem *umem) : device_(device), umem_(umem) {}
+	UserMemory(Device &device, const UserRange &range, shim_umem *umem)
+		: device_(device), range_(range), umem_(umem)
+	{
+	}
 	~UserMemory() { shim_umem_put(umem_); }
+
+	/** As pin() was asked for it; of a DMA-BUF the descriptor may be another's by now. */
+	const UserRange &range() const { return range_; }
 
 	u64 page_size() const { return page_size_; }
 	u64 pages() const { return pages_; }
-	/** Whether the pages are one run; otherwise pbles() lists them. */
-	bool contiguous() const { return !pbles_; }
-	const PbleRun &pbles() const { return pbles_; }
+	/** Whether the pages are one run; otherwise list() lists them. */
+	bool contiguous() const { return !list_; }
+	const PbleList &list() const { return list_; }
 	/** Bus address of page @i. */
 	u64 page(u64 i) const
 	{
-		return contiguous() ? first_page_ + i * page_size_ : pbles_.entries()[i].get();
+		return contiguous() ? first_page_ + i * page_size_ : list_.page(i);
 	}
 	/** Whether @count pages from page @first on are one run. */
 	bool one_run(u64 first, u64 count) const;
@@ -107,11 +115,12 @@ public:
 private:
 	friend class UserMemoryRef;
 	friend class BuriedMemory;
-	Status list_pages();
+	Status list_pages(Levels levels);
 
 	Device &device_;
+	const UserRange range_;
 	shim_umem *umem_;
-	PbleRun pbles_;
+	PbleList list_;
 	u64 page_size_ = 0, pages_ = 0, first_page_ = 0;
 	Atomic<u32> refs_{1};
 	ListNode<UserMemory> grave_{this};
