@@ -57,13 +57,14 @@ Status Cq::make_kernel_ring(u32 entries)
 	entries_ = entries;
 	size_ = 2 * (entries + 1);
 
-	auto ring = DmaBuffer::create(device_.shim, u64{size_} * cqe_bytes);
+	auto ring = KernelRing::create(device_, u64{size_} * cqe_bytes);
 	IRDMA_TRY(ring);
 	auto shadow = DmaBuffer::create(device_.shim, sizeof(hw::CqShadow));
 	IRDMA_TRY(shadow);
 	ring_ = ring.take();
 	shadow_ = shadow.take();
-	memory_ = {false, ring_.bus(), 0};
+	cqes_ = ring_.view<hw::Cqe>(0);
+	memory_ = ring_.memory(0);
 	shadow_bus_ = shadow_.bus();
 	return {};
 }
@@ -178,8 +179,7 @@ void Cq::bury()
 	id_.abandon();
 	user_ring_.bury();
 	user_shadow_.bury();
-	if (ring_)
-		device_.graveyard.bury(move(ring_));
+	ring_.bury(device_);
 	if (shadow_)
 		device_.graveyard.bury(move(shadow_));
 }

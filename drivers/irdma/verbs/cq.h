@@ -29,6 +29,7 @@
 #include "../hw/cqe.h"
 #include "../hw/limits.h"
 #include "driver.h"
+#include "kernel_ring.h"
 #include "ucontext.h"
 
 struct shim_wc;
@@ -106,7 +107,7 @@ private:
 	struct Entry {
 		hw::Cqe *cqe, *extended; /**< the second is null if there is none */
 	};
-	hw::Cqe &entry(u32 index) const { return ring_.as<hw::Cqe>()[index]; }
+	hw::Cqe &entry(u32 index) const { return cqes_[index]; }
 	bool next(u32 &at, bool &lap, Entry &found) const;
 	Qp *user_of(const hw::Cqe &cqe) const;
 	int poll_flushed(int count, shim_wc *wc);
@@ -126,7 +127,9 @@ private:
 	Mutex resizing_{SHIM_MUTEX_CQ};
 
 	/* Of the kernel. */
-	DmaBuffer ring_, shadow_;
+	KernelRing ring_;
+	RingView<hw::Cqe> cqes_;
+	DmaBuffer shadow_;
 	SpinLock lock_;
 	u32 head_ = 0;
 	bool lap_ = true; /**< valid bit of new entries */

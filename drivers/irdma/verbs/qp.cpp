@@ -57,20 +57,22 @@ Qp::Qp(Device &device, const irdma_qp_params &params)
 {
 }
 
-/* The kernel's rings are one run of memory: SQ, RQ, shadow area. */
+/* The kernel's rings are one piece of memory: SQ, RQ, shadow area; or several, if it is large. */
 Status Qp::allocate_kernel_rings()
 {
 	u64 sq = sizes_.sq_bytes(), rq = sizes_.rq_bytes();
-	auto memory = DmaBuffer::create(device_.shim, sq + rq + sizeof(hw::QpShadow));
+	u64 rq_at = align_up(sq, KernelRing::alignment(sq + rq + sizeof(hw::QpShadow)));
+	u64 shadow_at = rq_at + rq;
+	auto memory = KernelRing::create(device_, shadow_at + sizeof(hw::QpShadow));
 
 	IRDMA_TRY(memory);
 	ring_memory_ = memory.take();
-	sq_memory_ = {false, ring_memory_.bus(), 0};
-	rq_memory_ = {false, ring_memory_.bus() + sq, 0};
-	shadow_bus_ = ring_memory_.bus() + sq + rq;
-	IRDMA_TRY(sq_.create(ring_memory_.as<hw::Quantum>(), ring_memory_.as<hw::QpShadow>(sq + rq),
-			     sizes_.sq_quanta));
-	return rq_.create(ring_memory_.as<hw::Quantum>(sq), sizes_.rq_quanta, sizes_.rq_shift);
+	sq_memory_ = ring_memory_.memory(0);
+	rq_memory_ = ring_memory_.memory(rq_at);
+	shadow_bus_ = ring_memory_.bus(shadow_at);
+	IRDMA_TRY(sq_.create(ring_memory_.view<hw::Quantum>(0),
+			     ring_memory_.view<hw::QpShadow>(shadow_at)[0], sizes_.sq_quanta));
+	return rq_.create(ring_memory_.view<hw::Quantum>(rq_at), sizes_.rq_quanta, sizes_.rq_shift);
 }
 
 Status Qp::take_user_rings()
@@ -591,8 +593,7 @@ void Qp::bury()
 {
 	if (context_memory_)
 		device_.graveyard.bury(move(context_memory_));
-	if (ring_memory_)
-		device_.graveyard.bury(move(ring_memory_));
+	ring_memory_.bury(device_);
 	if (user_rings_.memory)
 		user_rings_.memory.bury();
 	pd_.keep_number();

@@ -191,7 +191,7 @@ private:
 
 	/* What the device reads. */
 	DmaBuffer context_memory_;
-	DmaBuffer ring_memory_; /**< kernel: SQ, RQ, shadow area */
+	KernelRing ring_memory_; /**< SQ, RQ, shadow area */
 	QpRing user_rings_;
 	cmd::QueueMemory sq_memory_ = {}, rq_memory_ = {};
 	u64 shadow_bus_ = 0;

@@ -72,21 +72,21 @@ void write_inline(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool valid)
 	}
 }
 
-Status SendQueue::create(hw::Quantum *ring, const hw::QpShadow *shadow, u32 quanta)
+Status SendQueue::create(RingView<hw::Quantum> ring, const hw::QpShadow &shadow, u32 quanta)
 {
 	auto entries = Array<SendEntry>::create(quanta);
 
 	IRDMA_TRY(entries);
 	entries_ = entries.take();
 	ring_ = ring;
-	shadow_ = shadow;
+	shadow_ = &shadow;
 	size_ = quanta;
 	return {};
 }
 
 void SendQueue::rewind()
 {
-	shim_memset(ring_, 0, static_cast<u64>(size_) * hw::quantum_bytes);
+	ring_.clear(size_);
 	announced_ = 0;
 	head_.store(0);
 	tail_.store(0);
@@ -225,7 +225,7 @@ bool SendQueue::take_oldest(SendEntry &entry)
 	return false;
 }
 
-Status ReceiveQueue::create(hw::Quantum *ring, u32 quanta, u32 shift)
+Status ReceiveQueue::create(RingView<hw::Quantum> ring, u32 quanta, u32 shift)
 {
 	auto entries = Array<ReceiveEntry>::create(quanta >> shift);
 
@@ -239,7 +239,7 @@ Status ReceiveQueue::create(hw::Quantum *ring, u32 quanta, u32 shift)
 
 void ReceiveQueue::rewind()
 {
-	shim_memset(ring_, 0, (static_cast<u64>(size_) << shift_) * hw::quantum_bytes);
+	ring_.clear(size_ << shift_);
 	head_.store(0);
 	tail_.store(0);
 }

@@ -27,6 +27,7 @@
 #include "../hw/cqe.h"
 #include "../hw/limits.h"
 #include "../hw/wqe.h"
+#include "kernel_ring.h"
 #include "work_request.h"
 
 namespace irdma {
@@ -68,7 +69,7 @@ void write_inline(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool valid);
 class SendQueue {
 public:
 	/** @quanta: size of the ring, a power of two. May sleep. */
-	Status create(hw::Quantum *ring, const hw::QpShadow *shadow, u32 quanta);
+	Status create(RingView<hw::Quantum> ring, const hw::QpShadow &shadow, u32 quanta);
 	/** Back to an empty ring at index 0, for a device that starts there too. */
 	void rewind();
 
@@ -104,7 +105,7 @@ private:
 	void fill_with_nops(u32 position, u32 count);
 	void remember(u32 position, const SendEntry &entry);
 
-	hw::Quantum *ring_ = nullptr;
+	RingView<hw::Quantum> ring_;
 	const hw::QpShadow *shadow_ = nullptr;
 	Array<SendEntry> entries_;
 	u32 size_ = 0;
@@ -122,7 +123,7 @@ struct ReceiveEntry {
 class ReceiveQueue {
 public:
 	/** @quanta: size of the ring, @shift: log2 of quanta a request. May sleep. */
-	Status create(hw::Quantum *ring, u32 quanta, u32 shift);
+	Status create(RingView<hw::Quantum> ring, u32 quanta, u32 shift);
 	void rewind();
 
 	/** Queue's lock held. False: no room. @sge has no more than the QP's max_recv_sge. */
@@ -138,7 +139,7 @@ public:
 	bool outstanding() const { return head_.load() != tail_.load(); }
 
 private:
-	hw::Quantum *ring_ = nullptr;
+	RingView<hw::Quantum> ring_;
 	Array<ReceiveEntry> entries_;
 	u32 size_ = 0; /**< requests */
 	u32 shift_ = 0;
