@@ -241,6 +241,13 @@ struct irdma_mr_details {
 };
 void irdma_mr_describe(struct irdma_mr *mr, struct irdma_mr_details *details);
 
+struct irdma_memory_details { /* bytes */
+	u64 cache;	     /* host memory cache, page lists included */
+	u64 page_lists;	     /* pool */
+	u64 page_lists_used; /* taken from the pool */
+};
+void irdma_describe_memory(struct irdma_device *device, struct irdma_memory_details *details);
+
 /* ---- User context: the registered ring memory of one process ---- */
 int irdma_ucontext_create(struct irdma_device *device, bool raw_attr, struct irdma_ucontext **out);
 void irdma_ucontext_destroy(struct irdma_ucontext *uctx);
@@ -386,13 +393,6 @@ struct irdma_mr_params {
 };
 int irdma_mr_register(struct irdma_device *device, const struct irdma_mr_params *params,
 		      struct irdma_mr **out, u32 *lkey, u32 *rkey);
-/* All of memory, for the kernel (get_dma_mr). */
-int irdma_mr_dma(struct irdma_device *device, struct irdma_pd *pd, u32 access,
-		 struct irdma_mr **out, u32 *lkey, u32 *rkey);
-/* For fast registration of up to @pages pages. */
-int irdma_mr_alloc(struct irdma_device *device, struct irdma_pd *pd, u32 pages,
-		   struct irdma_mr **out, u32 *lkey, u32 *rkey);
-/*
 /*
  * Another MR in the place of @mr, which has the rest from it: memory (@range: start, length and va
  * are given) or access, as said, and @pd. @mr stays as it is, to be deregistered afterwards.
@@ -408,6 +408,13 @@ struct irdma_mr_change {
 };
 int irdma_mr_reregister(struct irdma_mr *mr, const struct irdma_mr_change *change,
 			struct irdma_mr **out, u32 *lkey, u32 *rkey);
+/* All of memory, for the kernel (get_dma_mr). */
+int irdma_mr_dma(struct irdma_device *device, struct irdma_pd *pd, u32 access,
+		 struct irdma_mr **out, u32 *lkey, u32 *rkey);
+/* For fast registration of up to @pages pages. */
+int irdma_mr_alloc(struct irdma_device *device, struct irdma_pd *pd, u32 pages,
+		   struct irdma_mr **out, u32 *lkey, u32 *rkey);
+/*
  * What the next REG_MR shall map: bus addresses of pages, then how they are to
  * be seen. None of these sleeps.
  */

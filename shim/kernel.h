@@ -84,6 +84,9 @@ void shim_memcpy(void *to, const void *from, u64 bytes);
 void *shim_dma_alloc(struct shim_device *dev, u64 bytes, u64 *bus);
 void shim_dma_free(struct shim_device *dev, u64 bytes, void *cpu, u64 bus);
 
+/* Bytes of DMA memory that are out. */
+u64 shim_dma_bytes(struct shim_device *dev);
+
 /* ---- Registers: byte offset in BAR 0 ---- */
 u32 shim_reg_read(struct shim_device *dev, u32 offset);
 void shim_reg_write(struct shim_device *dev, u32 offset, u32 value);
@@ -190,6 +193,12 @@ int shim_irq_request(struct shim_device *dev, u32 index, void (*handler)(void *a
 void shim_irq_free(struct shim_device *dev, u32 index); /* waits for a running handler */
 u32 shim_online_cpus(void);
 int shim_spread_cpu(struct shim_device *dev, u32 i); /* CPU for the i-th vector, near the device */
+
+/* ---- What the administrator asks for ---- */
+
+/* How many QPs there may be, and with them other objects: 0, fewest, to SHIM_LIMITS_SEL_MAX. */
+#define SHIM_LIMITS_SEL_MAX 7
+u32 shim_limits_sel(void);
 
 /* ---- What ice knows and does ---- */
 struct shim_port_info {

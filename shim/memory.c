@@ -126,6 +126,7 @@ void *shim_dma_alloc(struct shim_device *dev, u64 bytes, u64 *bus)
 	if (!cpu)
 		return NULL;
 	atomic_inc(&dev->dma_buffers);
+	atomic64_add(PAGE_ALIGN(bytes), &dev->dma_bytes);
 	*bus = dma;
 	return cpu;
 }
@@ -142,7 +143,19 @@ void *shim_dma_alloc(struct shim_device *dev, u64 bytes, u64 *bus)
 void shim_dma_free(struct shim_device *dev, u64 bytes, void *cpu, u64 bus)
 {
 	dma_free_coherent(&dev->pdev->dev, bytes, cpu, bus);
+	atomic64_sub(PAGE_ALIGN(bytes), &dev->dma_bytes);
 	atomic_dec(&dev->dma_buffers);
+}
+
+/**
+ * shim_dma_bytes() - DMA memory that is out
+ * @dev: the device
+ *
+ * Return: bytes, in whole pages.
+ */
+u64 shim_dma_bytes(struct shim_device *dev)
+{
+	return atomic64_read(&dev->dma_bytes);
 }
 
 /**

@@ -12,6 +12,21 @@
 #include "compat.h"
 #include "shim_device.h"
 
+static unsigned int limits_sel = SHIM_LIMITS_SEL_MAX;
+module_param(limits_sel, uint, 0444);
+MODULE_PARM_DESC(limits_sel,
+		 "Resource limits, which set the memory a port takes: most QPs are for 0: 128, 1: 1024, 2: 2048, 3: 4096, 4: 16384, 5: 65536, 6: 131072, 7: 262144 (default)");
+
+/**
+ * shim_limits_sel() - resource limits that the administrator has chosen
+ *
+ * Return: 0 to SHIM_LIMITS_SEL_MAX
+ */
+u32 shim_limits_sel(void)
+{
+	return limits_sel;
+}
+
 /* What needs no device: memory and the link to ice. */
 static int prepare(struct shim_device *dev, struct auxiliary_device *adev)
 {
@@ -68,6 +83,7 @@ static void take_down(struct shim_device *dev)
 		if (!dev->lost)
 			shim_vsi_filter(dev, false);
 	}
+	shim_debugfs_remove(dev);
 	irdma_device_stop(dev->irdma);
 }
 
@@ -77,6 +93,7 @@ static int bring_up(struct shim_device *dev)
 
 	if (err)
 		return err;
+	shim_debugfs_add(dev);
 	shim_notify_start(dev);
 	err = shim_ib_register(dev);
 	if (!err) {
@@ -152,13 +169,22 @@ static struct iidc_auxiliary_drv driver = {
 
 static int __init irdma_init(void)
 {
-	int err = shim_notify_init();
+	int err;
 
+	if (limits_sel > SHIM_LIMITS_SEL_MAX) {
+		pr_err("irdma: limits_sel=%u is not one of 0 to %u\n", limits_sel,
+		       SHIM_LIMITS_SEL_MAX);
+		return -EINVAL;
+	}
+	err = shim_notify_init();
 	if (err)
 		return err;
+	shim_debugfs_init();
 	err = auxiliary_driver_register(&driver.adrv);
-	if (err)
+	if (err) {
+		shim_debugfs_exit();
 		shim_notify_exit();
+	}
 	return err;
 }
 module_init(irdma_init);
@@ -166,6 +192,7 @@ module_init(irdma_init);
 static void __exit irdma_exit(void)
 {
 	auxiliary_driver_unregister(&driver.adrv);
+	shim_debugfs_exit();
 	shim_notify_exit();
 	shim_history_exit();
 	shim_memory_check_module();

@@ -39,6 +39,8 @@ struct shim_vector {
  * @lost: it is being removed since it is reset, or gone
  * @statistics: names of the counters
  * @dma_buffers: how many buffers of shim_dma_alloc() are out
+ * @dma_bytes: their bytes, whole pages
+ * @debugfs: its folder there
  * @notify: this device's part of shim/notify.c
  * @notify.list: in the list of devices that are told of changes
  * @notify.lock: guards @notify.changes
@@ -66,6 +68,8 @@ struct shim_device {
 	bool lost;
 	struct rdma_stat_desc statistics[IRDMA_STATISTICS];
 	atomic_t dma_buffers;
+	atomic64_t dma_bytes;
+	struct dentry *debugfs;
 	struct {
 		struct list_head list;
 		spinlock_t lock; /* guards changes */
@@ -83,6 +87,12 @@ static inline struct shim_device *to_shim(struct ib_device *ibdev)
 /* shim/memory.c: say what was never given back, when a device goes and when the module goes */
 void shim_memory_check_device(struct shim_device *dev);
 void shim_memory_check_module(void);
+
+/* shim/debugfs.c */
+void shim_debugfs_add(struct shim_device *dev);
+void shim_debugfs_remove(struct shim_device *dev);
+void shim_debugfs_init(void);
+void shim_debugfs_exit(void);
 
 /* shim/verbs.c */
 int shim_ib_register(struct shim_device *dev);

@@ -125,9 +125,11 @@ Status Device::start()
 		}
 		up_++;
 	}
-	shim_log(shim, SHIM_DBG, "firmware %u.%u, %u QPs, %u CEQs, %llu MiB of host memory",
-		 fw_major, fw_minor, hmc.count(hw::HmcObject::qp), events.ceq_count(),
-		 hmc.backed_bytes() >> 20);
+	shim_log(shim, SHIM_INFO,
+		 "%llu KiB of memory for %u QPs, %u CQs and %u MRs (limits_sel %u), firmware %u.%u",
+		 shim_dma_bytes(shim) >> 10, hmc.count(hw::HmcObject::qp),
+		 hmc.count(hw::HmcObject::cq), hmc.count(hw::HmcObject::mr), shim_limits_sel(),
+		 fw_major, fw_minor);
 	return {};
 }
 
@@ -402,6 +404,24 @@ void irdma_device_stop(irdma_device *device)
 	d->stop();
 	if (!d->keeps_memory())
 		destroy(d);
+}
+
+/**
+ * irdma_describe_memory() - what memory the engine has from us
+ * @device: the device
+ * @details: gets it
+ *
+ * May sleep.
+ */
+void irdma_describe_memory(irdma_device *device, irdma_memory_details *details)
+{
+	Device &d = *from_c(device);
+
+	*details = {
+		.cache = d.hmc.backed_bytes(),
+		.page_lists = d.pbles.backed_bytes(),
+		.page_lists_used = d.pbles.used() * hw::pble_bytes,
+	};
 }
 
 /**

@@ -7,7 +7,7 @@
  *
  * All kinds but the PBLEs are backed at bring-up; the PBLE pool backs its
  * segments when it needs them. The counts are those that the stock driver
- * chooses for the same device.
+ * chooses for the same device, with no more QPs than limits_sel asks for.
  */
 #include "hmc.h"
 
@@ -22,8 +22,12 @@ using HmcObjectInfo = hw::HmcObjectInfo;
 
 namespace {
 
-/* What no device offers, and what keeps the arithmetic below within 64 bits, counts within 32. */
-constexpr u32 max_qps = 256 * 1024;
+/*
+ * QPs by limits_sel, as users of E810 drivers know it. The last is what no device offers, and it
+ * keeps the arithmetic below within 64 bits, counts within 32.
+ */
+constexpr u32 max_qps[] = {128, 1024, 2048, 4096, 16384, 65536, 131072, 262144};
+static_assert(array_size(max_qps) == SHIM_LIMITS_SEL_MAX + 1);
 constexpr u32 max_objects = 1u << 28;
 constexpr u32 max_log2_bytes = 16;
 constexpr u32 max_block = 1024;
@@ -203,7 +207,7 @@ u64 Hmc::segments_needed() const
 }
 
 /**
- * Start from all that the device offers, and shrink until it fits into the segments that it has:
+ * Start from all that the device offers, with so many QPs, and shrink until it fits into its segments:
  * page lists first, then MRs, QPs and addresses.
  */
 Status Hmc::choose_counts()
@@ -211,7 +215,7 @@ Status Hmc::choose_counts()
 	for (Object &o : object_)
 		o.count = o.max_count;
 
-	u32 qps = min(object(HmcObject::qp).max_count, max_qps);
+	u32 qps = min(object(HmcObject::qp).max_count, max_qps[shim_limits_sel()]);
 	Wish wish = {.qps = 1u << log2_floor(qps),
 		     .mrs = object(HmcObject::mr).max_count,
 		     .pbles = object(HmcObject::pble).max_count};
