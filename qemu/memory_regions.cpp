@@ -64,7 +64,7 @@ CqpResult MemoryRegions::alloc(const hw::CqpWqe &wqe)
 	if (result.error)
 		return result;
 	region.is_window = !wqe.get(is_mr);
-	region.window_type2 = wqe.get(mw_type2);
+	region.window_type2 = region.is_window && !wqe.get(mw_wide);
 	region.rights = static_cast<uint32_t>(wqe.get(hw::cqp_stag::access));
 	region.remote_access = wqe.get(remote_access);
 	region.page_size = static_cast<hw::HostPage>(wqe.get(page_size));

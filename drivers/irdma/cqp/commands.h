@@ -250,7 +250,7 @@ struct AllocMwStag {
 	{
 		w.set(hw::cqp_stag::pd, pd);
 		w.set(hw::cqp_stag::index, stag >> 8);
-		w.set(hw::cqp_stag::mw_type2, type1); /* as the hardware wants it: "wide" */
+		w.set(hw::cqp_stag::mw_wide, type1);
 	}
 };
 

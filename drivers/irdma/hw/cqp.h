@@ -223,7 +223,7 @@ inline constexpr Field pd{"pd", 1, 63, 46};
 inline constexpr Field key{"key", 2, 7, 0};
 inline constexpr Field index{"index", 2, 31, 8};
 inline constexpr Field parent_index{"parent_index", 2, 55, 32};
-inline constexpr Field mw_type2{"mw_type2", 3, 42, 42};
+inline constexpr Field mw_wide{"mw_wide", 3, 42, 42}; /* a window of type 1 */
 inline constexpr Field is_mr{"is_mr", 3, 43, 43};
 inline constexpr Field pbl_level{"pbl_level", 3, 45, 44};
 inline constexpr Field page_size{"page_size", 3, 47, 46};
@@ -238,7 +238,7 @@ inline constexpr Field hmc_fn{"hmc_fn", 5, 5, 0};
 inline constexpr Field first_pble{"first_pble", 6, 27, 0};
 inline constexpr Field fields[] = {
 	va,	  length,     pd,	  key,	      index,  parent_index,  cqp::opcode,
-	mw_type2, is_mr,      pbl_level,  page_size,  access, remote_access, mw1_no_key_check,
+	mw_wide,  is_mr,      pbl_level,  page_size,  access, remote_access, mw1_no_key_check,
 	va_based, use_hmc_fn, use_pf_rid, cqp::valid, addr,   hmc_fn,	     first_pble,
 };
 static_assert(well_formed(fields, 8));
