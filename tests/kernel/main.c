@@ -138,6 +138,8 @@ static const struct {
 	{ "attributes", vt_test_attributes },
 	{ "objects", vt_test_objects },
 	{ "memory", vt_test_memory },
+	{ "fastreg", vt_test_fastreg },
+	{ "rings", vt_test_rings },
 	{ "ah", vt_test_ah },
 	{ "dmac", vt_test_dmac },
 	{ "mcast", vt_test_mcast },

@@ -140,11 +140,10 @@ static void cq_sizes(void)
 		      "resizing: %d", err);
 		ib_destroy_cq(cq);
 	}
-	/* The largest may be more than the kernel has in one piece. */
+	/* More than the kernel has in one piece. */
 	attr = (struct ib_cq_init_attr){ .cqe = vt.ib->attrs.max_cqe };
 	cq = ib_create_cq(vt.ib, NULL, NULL, NULL, &attr);
-	err = PTR_ERR_OR_ZERO(cq);
-	if (CHECK(!err || err == -ENOMEM, "CQ of max_cqe %d: %d", attr.cqe, err) && !err)
+	if (CHECK(!IS_ERR(cq), "CQ of max_cqe %d: %ld", attr.cqe, PTR_ERR(cq)))
 		ib_destroy_cq(cq);
 	attr.cqe++;
 	cq = ib_create_cq(vt.ib, NULL, NULL, NULL, &attr);

@@ -133,6 +133,8 @@ void vt_test_notify(void);
 void vt_test_attributes(void);
 void vt_test_objects(void);
 void vt_test_memory(void);
+void vt_test_fastreg(void);
+void vt_test_rings(void);
 void vt_test_ah(void);
 void vt_test_dmac(void);
 void vt_test_mcast(void);
