@@ -92,32 +92,32 @@ u32 shim_reg_read(struct shim_device *dev, u32 offset);
 void shim_reg_write(struct shim_device *dev, u32 offset, u32 value);
 
 /* ---- Locks ---- */
-/* Each class has a lockdep class of its own. */
-enum shim_lock_class {
-	SHIM_LOCK_CQP,
-	SHIM_LOCK_CCQ,
-	SHIM_LOCK_IDS,
-	SHIM_LOCK_CEQ,
-	SHIM_LOCK_AEQ,
-	SHIM_LOCK_CQ,
-	SHIM_LOCK_QP_SQ,
-	SHIM_LOCK_QP_RQ,
-	SHIM_LOCK_QP_TABLE,
-	SHIM_LOCK_UCONTEXT,
-	SHIM_LOCK_ARP,
-	SHIM_LOCK_QOS,
-	SHIM_LOCK_DEVICE,
-	SHIM_MUTEX_QP,
-	SHIM_MUTEX_CQ,
-	SHIM_MUTEX_QOS,
-	SHIM_MUTEX_QOS_GATE,
-	SHIM_MUTEX_PBLE,
-	SHIM_MUTEX_HMC,
-	SHIM_MUTEX_MCAST,
-	SHIM_MUTEX_AH,
-	SHIM_MUTEX_STATISTICS,
-	SHIM_LOCK_CLASSES
-};
+/* Each class has a lockdep class of its own, of this name. */
+#define SHIM_LOCK_LIST(X) \
+	X(SHIM_LOCK_CQP, "irdma_cqp") \
+	X(SHIM_LOCK_CCQ, "irdma_ccq") \
+	X(SHIM_LOCK_IDS, "irdma_ids") \
+	X(SHIM_LOCK_CEQ, "irdma_ceq") \
+	X(SHIM_LOCK_AEQ, "irdma_aeq") \
+	X(SHIM_LOCK_CQ, "irdma_cq") \
+	X(SHIM_LOCK_QP_SQ, "irdma_qp_sq") \
+	X(SHIM_LOCK_QP_RQ, "irdma_qp_rq") \
+	X(SHIM_LOCK_QP_TABLE, "irdma_qp_table") \
+	X(SHIM_LOCK_UCONTEXT, "irdma_ucontext") \
+	X(SHIM_LOCK_ARP, "irdma_arp") \
+	X(SHIM_LOCK_QOS, "irdma_qos_map") \
+	X(SHIM_LOCK_DEVICE, "irdma_device_life") \
+	X(SHIM_MUTEX_QP, "irdma_qp") \
+	X(SHIM_MUTEX_CQ, "irdma_cq_resize") \
+	X(SHIM_MUTEX_QOS, "irdma_qos") \
+	X(SHIM_MUTEX_QOS_GATE, "irdma_qos_gate") \
+	X(SHIM_MUTEX_PBLE, "irdma_pble") \
+	X(SHIM_MUTEX_HMC, "irdma_hmc") \
+	X(SHIM_MUTEX_MCAST, "irdma_mcast") \
+	X(SHIM_MUTEX_AH, "irdma_ah") \
+	X(SHIM_MUTEX_STATISTICS, "irdma_statistics")
+#define SHIM_LOCK_MEMBER(cls, name) cls,
+enum shim_lock_class { SHIM_LOCK_LIST(SHIM_LOCK_MEMBER) SHIM_LOCK_CLASSES };
 
 struct shim_spinlock {
 	u8 opaque[SHIM_SIZEOF_SPINLOCK];

@@ -21,29 +21,8 @@ static_assert(sizeof_field(struct shim_work, opaque) >= sizeof(struct delayed_wo
 
 /* One lockdep class for each of enum shim_lock_class: all are made by the same two functions. */
 static struct lock_class_key lock_keys[SHIM_LOCK_CLASSES];
-static const char *const lock_names[SHIM_LOCK_CLASSES] = {
-	[SHIM_LOCK_CQP] = "irdma_cqp",
-	[SHIM_LOCK_CCQ] = "irdma_ccq",
-	[SHIM_LOCK_IDS] = "irdma_ids",
-	[SHIM_LOCK_CEQ] = "irdma_ceq",
-	[SHIM_LOCK_AEQ] = "irdma_aeq",
-	[SHIM_LOCK_CQ] = "irdma_cq",
-	[SHIM_LOCK_QP_SQ] = "irdma_qp_sq",
-	[SHIM_LOCK_QP_RQ] = "irdma_qp_rq",
-	[SHIM_LOCK_QP_TABLE] = "irdma_qp_table",
-	[SHIM_LOCK_UCONTEXT] = "irdma_ucontext",
-	[SHIM_LOCK_ARP] = "irdma_arp",
-	[SHIM_LOCK_DEVICE] = "irdma_device_life",
-	[SHIM_MUTEX_QP] = "irdma_qp",
-	[SHIM_MUTEX_CQ] = "irdma_cq_resize",
-	[SHIM_MUTEX_QOS] = "irdma_qos",
-	[SHIM_MUTEX_QOS_GATE] = "irdma_qos_gate",
-	[SHIM_MUTEX_PBLE] = "irdma_pble",
-	[SHIM_MUTEX_HMC] = "irdma_hmc",
-	[SHIM_MUTEX_MCAST] = "irdma_mcast",
-	[SHIM_MUTEX_AH] = "irdma_ah",
-	[SHIM_MUTEX_STATISTICS] = "irdma_statistics",
-};
+#define LOCK_NAME(cls, name) [cls] = (name),
+static const char *const lock_names[SHIM_LOCK_CLASSES] = { SHIM_LOCK_LIST(LOCK_NAME) };
 
 static spinlock_t *spinlock_of(struct shim_spinlock *lock)
 {
