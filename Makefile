@@ -3,7 +3,8 @@
 # Entry points of the project; "make help" lists them. Everything made lands
 # in build/. How the module is built: Documentation/building.rst.
 
-# The kernel to build for: 6.1, 6.12 (the newest of Debian's) or a release.
+# The kernel to build for: 6.1, 6.12 (the newest of Debian's), 6.12-san (the
+# kernel that checks itself) or a release.
 KVER ?= $(shell uname -r)
 
 # kbuild takes no space or colon in the path of a module, QEMU no comma in a plugin's.
@@ -20,7 +21,7 @@ format-sources = $(shell find drivers qemu -name '*.cpp' -o -name '*.h')
 
 all: model ddp guest-programs modules ## everything that the default kernel needs (default)
 
-modules: ## build/<release>/irdma.ko, for the kernel KVER=6.1|6.12|<release>
+modules: ## build/<release>/irdma.ko, for the kernel KVER=6.1|6.12|6.12-san|<release>
 	+@scripts/kbuild/build-modules $(KVER)
 
 model: ## build/e810.so, the device model for QEMU

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Guests: Debian's stock kernel in QEMU, on a modelled E810 or without.
+"""Guests: Debian's stock kernel (or 6.12-san) in QEMU, on a modelled E810 or without.
 
     with Wire() as wire, Guest(Setup(kernel="6.12", wire=wire)) as guest:
         print(guest.run("ibv_devinfo").output)
@@ -35,12 +35,13 @@ from typing import BinaryIO, Dict, List, Optional, Sequence
 
 import image
 import kernlog
-from common import BUILD, Trouble, need
+from common import BUILD, SLOWNESS, Trouble, need
 from qmp import Qmp
 
 BOOT_SECONDS = 240          # a busy host and TCG: generous
 OFF_SECONDS = 90
 MEMORY_RESERVE_MIB = 256    # for QEMU itself, beside the guest's memory
+SANITIZED_MIB = 2048        # least memory of a guest whose kernel keeps books on its own
 MARK = b"\x1e"
 
 
@@ -85,7 +86,7 @@ class Wire:
 class Setup:
     """What a guest is to be."""
 
-    kernel: str = "6.1"             # series or release
+    kernel: str = "6.1"             # series or release; 6.12-san stretches all time limits
     driver: str = "ours"            # ours, stock, rxe or none
     number: int = 1                 # 1 or 2: address, MAC and end of the wire
     device: bool = True             # an E810; else a virtio network card
@@ -126,6 +127,7 @@ class Command:
 
     def wait(self, timeout: float = 120) -> Done:
         """Wait for its end; GuestFailure if it takes longer or the guest dies."""
+        timeout = min(timeout * self._guest.slowness, threading.TIMEOUT_MAX)
         if not self.ended.wait(timeout):
             raise self._guest.failure(f"no end of the script within {timeout:.0f} s")
         if self.status is None:
@@ -162,6 +164,8 @@ class Guest:
         below.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=below))
         self.boot_seconds = 0.0
+        self.slowness = SLOWNESS if self.kernel.sanitized else 1
+        self.mem = max(setup.mem, SANITIZED_MIB) if self.kernel.sanitized else setup.mem
         self._process: Optional[subprocess.Popen] = None
         # QEMU that is killed does not give it back as it was.
         self._terminal = termios.tcgetattr(0) if setup.console and os.isatty(0) else None
@@ -264,7 +268,7 @@ class Guest:
                 "-display", "none", "-M", "q35", "-cpu", "max",
                 # With a thread a CPU, TCG loses races against code that the kernel patches.
                 "-accel", "tcg,thread=single",
-                "-smp", str(setup.cpus), "-m", str(setup.mem), *timing,
+                "-smp", str(setup.cpus), "-m", str(self.mem), *timing,
                 "-kernel", str(self.kernel.vmlinux), "-initrd", str(self._initrd()),
                 "-append", append, *drives, *ports, *self._network()]
 
@@ -272,7 +276,7 @@ class Guest:
         """Begin to boot; wait_ready() waits for the end of it."""
         try:
             need("qemu-system-x86_64", "qemu-system-x86")
-            check_memory(self.setup.mem)
+            check_memory(self.mem)
             command = self._command_line()
         except Trouble:
             shutil.rmtree(self.folder)
@@ -417,14 +421,15 @@ class Guest:
         """Power off; with check, GuestFailure if QEMU or the kernel log are not clean."""
         if self._process is None:
             return
+        limit = OFF_SECONDS * self.slowness
         if self._process.poll() is None:
             self._send("poweroff")
         try:
-            status = self._process.wait(OFF_SECONDS)
+            status = self._process.wait(limit)
         except subprocess.TimeoutExpired:
             self.kill()
             if check:
-                raise self.failure(f"did not power off within {OFF_SECONDS} s") from None
+                raise self.failure(f"did not power off within {limit} s") from None
             return
         self.kill()
         if not check:

@@ -47,10 +47,15 @@ EARLY = ["virtio_pci", "virtio_blk", "virtio_console", "squashfs", "overlay"]
 
 
 class Kernel(NamedTuple):
-    """An unpacked Debian kernel in the cache."""
+    """A kernel in the cache, Debian's or built from Debian's source."""
 
     release: str
     root: Path
+
+    @property
+    def sanitized(self) -> bool:
+        """Whether it checks itself (scripts/build-kernel): it is slow and needs more memory."""
+        return self.release.endswith("-san")
 
     @property
     def key(self) -> str:
@@ -72,7 +77,7 @@ class Kernel(NamedTuple):
 
 
 def kernel(series: str) -> Kernel:
-    """The newest Debian kernel of a series, or that release, fetched if needed."""
+    """The newest kernel of a series, or that release, fetched or built if needed."""
     fetch = SCRIPTS / "fetch-kernel"
     root = Path(ask(fetch, "--path", "root", series))
     return Kernel(root.name.split("_")[0], root)

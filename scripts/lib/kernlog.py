@@ -17,7 +17,7 @@ REPORTS = re.compile(
     r"INFO: lockdep|bad unlock balance|held lock freed|sleeping function called|"
     r"scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|DMA-API|refcount_t|"
     r"rcu: .*(detected stalls|self-detected stall|kthread starved)|soft lockup|hard LOCKUP|"
-    r"list_(add|del) corruption|"
+    r"list_(add|del) corruption|BUG [\w-]+ \(|Poison overwritten|pagealloc: |ODEBUG: |"
     r"page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
     r"nobody cared|Unknown symbol|disagrees about version")
 
@@ -36,6 +36,10 @@ EXPECTED = [
     # The model's firmware does not log, which 6.12 warns of.
     r"FW logging is not supported in this NVM image",
     r"Unable to (turn off|unregister) FW logging, status: -95",
+    # What the kernel 6.12-san says of its checks as it boots.
+    r"DMA-API: preallocated \d+ debug entries",
+    r"DMA-API: debugging enabled by kernel config",
+    r"RCU callback double-/use-after-free debug is enabled",
 ]
 
 
