@@ -5,7 +5,7 @@ import subprocess
 from typing import Callable, Dict, Sequence
 
 import image
-from common import BUILD, SCRIPTS, Trouble, ask, make
+from common import BUILD, SANITIZED, SCRIPTS, Trouble, ask, make
 
 LOGS = BUILD / "logs"
 
@@ -16,7 +16,7 @@ def deps() -> None:
         raise Trouble()
 
 
-def _kernels(kernels: Sequence[str]) -> None:
+def _kernels_of_guests(kernels: Sequence[str]) -> None:
     for kernel in kernels:
         ask(SCRIPTS / "fetch-kernel", kernel)
 
@@ -48,13 +48,19 @@ def _test_modules(kernels: Sequence[str]) -> None:
         make(LOGS / f"test-modules-{kernel}.log", "test-modules", f"KVER={kernel}")
 
 
+def _sanitized(_kernels: Sequence[str]) -> None:
+    for action in (_kernels_of_guests, _images, _modules, _test_modules):
+        action((SANITIZED,))
+
+
 _ACTIONS: Dict[str, Callable[[Sequence[str]], None]] = {
-    "kernels": _kernels,        # Debian's packages, unpacked
+    "kernels": _kernels_of_guests,      # Debian's packages, unpacked
     "images": _images,          # what guests boot from
     "programs": _programs,      # test programs of the guests
     "model": _model,            # e810.so and ice.pkg
     "modules": _modules,        # our irdma.ko
     "test-modules": _test_modules,      # verbs_test.ko, a consumer in the kernel
+    "sanitized": _sanitized,    # all of these for 6.12-san, which is built first
 }
 ORDER = tuple(_ACTIONS)
 

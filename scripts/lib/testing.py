@@ -11,7 +11,7 @@ several guests at once say so, because only as many as SLOTS run at a time.
 import contextlib
 import dataclasses
 import fnmatch
-import importlib.util
+import importlib
 import os
 import shutil
 import signal
@@ -22,7 +22,7 @@ import traceback
 from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Sequence, Union
 
-from common import BUILD, KERNELS, TAIL, TOP, Trouble
+from common import BUILD, KERNELS, SANITIZED, SLOWNESS, TAIL, TOP, Trouble
 from guest import Guest, GuestFailure, check_memory
 
 LOGS = BUILD / "check"
@@ -60,6 +60,7 @@ class Test:
 
 
 _found: List[Test] = []
+_only: Optional[str] = None     # the one kernel of this run, see find()
 
 
 def test(timeout: float = 180, guests: int = 1, kernels: Optional[Sequence[str]] = KERNELS,
@@ -77,21 +78,33 @@ def test(timeout: float = 180, guests: int = 1, kernels: Optional[Sequence[str]]
         base = f"{topic}.{function.__name__}".replace("_", "-")
         rare = full if isinstance(full, tuple) else ()
         rare = (*rare, *function.__globals__.get("FULL_KERNELS", ()))
-        for kernel in kernels or (None,):
+        for kernel in _kernels(kernels):
             name = base if kernel is None else f"{base}.{kernel}"
-            _found.append(Test(name, function, kernel, timeout, guests, needs,
+            limit = timeout * SLOWNESS if kernel == SANITIZED else timeout
+            _found.append(Test(name, function, kernel, limit, guests, needs,
                                full is True or kernel in rare))
         return function
     return mark
 
 
-def find() -> List[Test]:
-    """All tests of tests/test_*.py, in the order of files and of functions in them."""
+def _kernels(wanted: Optional[Sequence[str]]) -> Sequence[Optional[str]]:
+    """Of the kernels that a test wants, those that it is run on."""
+    if _only is None:
+        return wanted or (None,)
+    return (_only,) if wanted and _only.removesuffix("-san") in wanted else ()
+
+
+def find(only: Optional[str] = None) -> List[Test]:
+    """All tests of tests/test_*.py, in the order of files.
+
+    only: a kernel; then those that are for a kernel, on this one. The sanitized kernel
+    takes the tests of the one whose source it is built from.
+    """
+    global _only
+    _only = only
+    sys.path.insert(0, str(TOP / "tests"))
     for path in sorted((TOP / "tests").glob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
+        importlib.import_module(path.stem)      # they may import each other
     return list(_found)
 
 
@@ -129,7 +142,8 @@ class _Running:
         shutil.rmtree(self.run_dir, ignore_errors=True)
         with open(one.log, "w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(TOP / "scripts/check"), "--run", one.name],
+                [sys.executable, str(TOP / "scripts/check"), "--run", one.name,
+                 *(["--kernel", _only] if _only else [])],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True,
                 env=dict(os.environ, IRDMA_RUN_DIR=str(self.run_dir), PYTHONUNBUFFERED="1"))
@@ -236,7 +250,7 @@ def guests(*wanted: Guest) -> Iterator[Sequence[Guest]]:
     """Boot several guests at once; all are ready in the body, and checked after it."""
     try:
         # What the first is to have is not taken yet when the second starts.
-        check_memory(*(each.setup.mem for each in wanted))
+        check_memory(*(each.mem for each in wanted))
         for each in wanted:
             each.start()
         for each in wanted:

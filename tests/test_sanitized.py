@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The driver under 6.12-san, a kernel that checks itself: any report fails the run.
+
+First that each of the kernel's checks works, in C++ as in C, by faults made on
+purpose; then tests of other topics. Others can be run so by their name:
+scripts/check --kernel 6.12-san NAME.
+"""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import image
+import kernlog
+from common import BUILD, SANITIZED, SLOWNESS, TOP
+import test_addresses
+import test_data
+import test_events
+import test_module
+import test_qos
+import test_reset
+import test_verbs
+from guest import Guest, Setup
+from testing import test
+
+NEEDS = ("images", "model", "programs", "sanitized")
+
+# What a fault (tests/sanitized/faults.cpp and .c) must report. The lock order comes first,
+# because lockdep is off after a report of KASAN, and after its own.
+FAULTS = {
+    "lock_order": r"possible circular locking dependency",
+    "beyond_heap": r"KASAN: slab-out-of-bounds in \w*beyond_heap",
+    "freed": r"KASAN: slab-use-after-free in \w*freed",
+    "beyond_stack": r"KASAN: stack-out-of-bounds in \w*beyond_stack",
+    "beyond_global": r"KASAN: global-out-of-bounds in \w*beyond_global",
+    "beyond_array": r"UBSAN: array-index-out-of-bounds in \S*faults.cpp:",
+    "wide_shift": r"UBSAN: shift-out-of-bounds in \S*faults.cpp:",
+    "odd_bool": r"UBSAN: invalid-load in \S*faults.cpp:.*\n.*'bool'",
+    "odd_enum": r"UBSAN: invalid-load in \S*faults.cpp:.*\n.*Plain'",
+    "armed_timer": r"ODEBUG: free active .*timer_list",
+    "dma_size": r"DMA-API: ice .*device driver frees DMA memory with different size",
+    "sleep_in_atomic": r"BUG: sleeping function called from invalid context",
+    "leak": r"kmemleak: [1-9]\d* new suspected memory leak",
+}
+
+
+def faulty_module() -> Path:
+    """The module with the faults, built for 6.12-san by the rules of ours."""
+    tree = BUILD / "faulty"
+    shutil.rmtree(tree, ignore_errors=True)
+    faults = TOP / "tests/sanitized"
+    for folder, kind in (("shim", "*.c"), ("drivers/irdma", "*.cpp")):
+        (tree / folder).mkdir(parents=True)
+        for source in (*faults.glob(kind), *faults.glob("*.h")):
+            shutil.copy(source, tree / folder)
+    shutil.copy(TOP / "tests/build-checks/good/sizes.c", tree / "shim")
+    for name in ("Kbuild", "Makefile", "scripts"):
+        (tree / name).symlink_to(TOP / name)
+    done = subprocess.run(["make", "-C", tree, "modules", f"KVER={SANITIZED}"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, done.stdout
+    return tree / "build" / image.kernel(SANITIZED).release / "irdma.ko"
+
+
+@test(needs=NEEDS, kernels=None, timeout=180 * SLOWNESS, full=True)
+def faults_are_reported() -> None:
+    """Each check of the kernel notices what it is for, in C++ and in C."""
+    with Guest(Setup(kernel=SANITIZED, driver="none",
+                     files={"irdma.ko": faulty_module()})) as guest:
+        guest.run("modprobe ib_uverbs; insmod /host/irdma.ko")
+        for fault in FAULTS:
+            guest.run(f"echo {fault} >/sys/module/irdma/parameters/fault")
+        guest.stop(check=False)
+        serial = guest.kernel_log
+        shutil.rmtree(guest.folder)
+    found = kernlog.problems(serial, "")
+    print("\n".join(found))
+    for fault, report in FAULTS.items():
+        said = re.search(report, serial)
+        assert said, f"{fault} is not reported"
+        assert any(said[0].partition("\n")[0] in line for line in found), f"{said[0]} is overlooked"
+
+
+# Tests of other topics by their names here, which no pattern for those topics matches.
+OTHERS = {
+    "bring_up": test_module.qp_bringup,
+    "failing_bring_up": test_module.failed_bringup,
+    "loads": test_module.reload,
+    "refused": test_module.refusals,
+    "killed": test_module.killed_processes,
+    "table": test_verbs.modify_table,
+    "threads": test_verbs.events_and_threads,
+    "consumer": test_verbs.kernel_consumer,
+    "codes": test_events.codes,
+    "classes": test_qos.changes,
+    "failing_classes": test_qos.failures,
+    "ports": test_reset.link_and_mtu,
+    "losses": test_reset.resets,
+    "departures": test_reset.removals,
+    "quiet": test_reset.silence,
+    "pulled_out": test_reset.surprise_removal,
+    "at_any_time": test_reset.any_moment,
+    "bonds": test_addresses.bonding,
+    "exchange": test_data.ours_with_rxe,
+}
+
+
+def also(name: str, function: Callable) -> None:
+    """Have a test of another topic run here as well, for the sanitized kernel."""
+    def run() -> None:
+        function(SANITIZED)
+
+    run.__name__ = name
+    run.__doc__ = function.__doc__
+    test(needs=NEEDS, kernels=None, guests=2 if name == "exchange" else 1,
+         timeout=400 * SLOWNESS, full=True)(run)
+
+
+for _name, _function in OTHERS.items():
+    also(_name, _function)
