@@ -312,7 +312,7 @@ def vector_counts(guest: Guest) -> Dict[str, Tuple[int, str]]:
             (line.split() for line in guest.run(script).output.splitlines())}
 
 
-@test(needs=NEEDS, timeout=300, full=("6.12",))
+@test(needs=NEEDS, timeout=300, full=True)
 def vectors(kernel: str) -> None:
     """One CEQ a vector, on its CPU; CQs on the one that they ask for; down to one for all."""
     error = "ae:code=0x50a,id={}"
