@@ -39,9 +39,15 @@ need() {
 		die "$1 is missing: install the package $2 (scripts/deps does)"
 }
 
+# cache_folder NAME: make that folder of the cache, if it is not there.
+cache_folder() {
+	mkdir -p "$IRDMA_CACHE/$1" 2>/dev/null || die "cannot write to the cache $IRDMA_CACHE"
+}
+
 # lock NAME: hold a lock of that name until the script ends, waiting for it.
 lock() {
-	{ mkdir -p "$IRDMA_CACHE/locks" && : >>"$IRDMA_CACHE/locks/$1"; } 2>/dev/null ||
+	cache_folder locks
+	: 2>/dev/null >>"$IRDMA_CACHE/locks/$1" ||
 		die "cannot write to the cache $IRDMA_CACHE"
 	exec {LOCK_FD}>"$IRDMA_CACHE/locks/$1"
 	if ! flock -w 3 "$LOCK_FD"; then
