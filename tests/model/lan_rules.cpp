@@ -9,21 +9,11 @@
 #include "lan_driver.h"
 #include "lan_regs.h"
 #include "packet.h"
+#include "rules.h"
 
 using namespace e810;
 
 namespace {
-
-int broken;
-
-void check(bool holds, const char *rule, int line)
-{
-	if (!holds) {
-		std::printf("FAIL line %d: %s\n", line, rule);
-		broken++;
-	}
-}
-#define CHECK(condition) check(condition, #condition, __LINE__)
 
 enum : uint16_t {
 	ok = 0,

@@ -10,19 +10,9 @@
 #include "irdma/hw/regs.h"
 #include "irdma/hw/wqe.h"
 #include "rdma_driver.h"
+#include "rules.h"
 
 namespace {
-
-int broken;
-
-void check(bool holds, const char *rule, int line)
-{
-	if (!holds) {
-		std::printf("FAIL line %d: %s\n", line, rule);
-		broken++;
-	}
-}
-#define CHECK(condition) check(condition, #condition, __LINE__)
 
 constexpr uint16_t invalid_state = hw::cqp_error::invalid_state;
 

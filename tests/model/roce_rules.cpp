@@ -13,22 +13,12 @@
 #include "rdma_counters.h"
 #include "roce_end.h"
 #include "roce_packet.h"
+#include "rules.h"
 
 namespace {
 
 using hw::AeCode;
 using hw::SqOp;
-
-int broken;
-
-void check(bool holds, const char *rule, int line)
-{
-	if (!holds) {
-		std::printf("FAIL line %d: %s\n", line, rule);
-		broken++;
-	}
-}
-#define CHECK(condition) check(condition, #condition, __LINE__)
 
 constexpr uint64_t target = 2 << 20; /* where received data go, as an offset */
 
