@@ -103,6 +103,17 @@ static void expect(const char *what, int got, int wanted)
 
 /* ---- commands ---- */
 
+/* Give a call that makes an object; *@handle, if wanted, gets what its response begins with. */
+static int create(const struct call *c, uint32_t *handle)
+{
+	void *response;
+	int err = give(c, &response);
+
+	if (!err && handle)
+		*handle = *(uint32_t *)response;
+	return err;
+}
+
 static int open_context(void)
 {
 	struct ib_uverbs_get_context core = { .response = (uintptr_t)answers };
@@ -143,8 +154,6 @@ static int reg(const void *at, unsigned long pages, uint16_t type, uint32_t *han
 		IB_USER_VERBS_CMD_REG_MR, &core, sizeof(core),
 		sizeof(struct ib_uverbs_reg_mr_resp), &in, sizeof(in), 0, false,
 	};
-	void *response;
-	int err;
 
 	if (type == IRDMA_MEMREG_TYPE_CQ) {
 		in.cq_pages = (uint16_t)pages;
@@ -152,10 +161,7 @@ static int reg(const void *at, unsigned long pages, uint16_t type, uint32_t *han
 		in.sq_pages = SQ_PAGES;
 		in.rq_pages = RQ_PAGES;
 	}
-	err = give(&c, &response);
-	if (!err && handle)
-		*handle = *(uint32_t *)response;
-	return err;
+	return create(&c, handle);
 }
 
 static int dereg(uint32_t handle)
@@ -177,14 +183,9 @@ static int create_cq(uint32_t cqe, bool broken, uint32_t *handle)
 		sizeof(struct ib_uverbs_create_cq_resp), &in, sizeof(in),
 		sizeof(struct irdma_create_cq_resp), broken,
 	};
-	void *response;
-	int err;
 
 	core.response = (uintptr_t)response_of(&c);
-	err = give(&c, &response);
-	if (!err && handle)
-		*handle = *(uint32_t *)response;
-	return err;
+	return create(&c, handle);
 }
 
 static int create_qp(uint32_t cq, uint32_t send_wr, bool broken, uint32_t *handle)
@@ -200,14 +201,9 @@ static int create_qp(uint32_t cq, uint32_t send_wr, bool broken, uint32_t *handl
 		sizeof(struct ib_uverbs_create_qp_resp), &in, sizeof(in),
 		sizeof(struct irdma_create_qp_resp), broken,
 	};
-	void *response;
-	int err;
 
 	core.response = (uintptr_t)response_of(&c);
-	err = give(&c, &response);
-	if (!err && handle)
-		*handle = *(uint32_t *)response;
-	return err;
+	return create(&c, handle);
 }
 
 /* To INIT. */
