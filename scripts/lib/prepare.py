@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 """Makes what guests need, in order: used by check and demo before they boot any."""
 
+import os
 import subprocess
+from pathlib import Path
 from typing import Callable, Dict, Sequence
 
 import image
-from common import BUILD, SANITIZED, SCRIPTS, Trouble, ask, make
+from common import BUILD, SANITIZED, SCRIPTS, Trouble, ask, cache_dir, make
 
 LOGS = BUILD / "logs"
+CCACHE = Path("/usr/lib/ccache")    # compilers' names that lead to ccache
 
 
 def deps() -> None:
-    """Install Debian packages that are missing."""
+    """Install Debian packages that are missing, and from here on compile by way of ccache."""
     if subprocess.run([str(SCRIPTS / "deps")]).returncode:
         raise Trouble()
+    os.environ.update(
+        PATH=f"{CCACHE}:{os.environ['PATH']}", CCACHE_DIR=str(cache_dir() / "ccache"),
+        CCACHE_MAXSIZE="1G", CCACHE_NOHASHDIR="1")
 
 
 def _kernels_of_guests(kernels: Sequence[str]) -> None:
