@@ -28,6 +28,7 @@ PACKAGES = """
     bash coreutils util-linux mount procps kmod iproute2 iputils-ping ethtool pciutils
     socat strace tcpdump rdma-core ibverbs-utils ibverbs-providers rdmacm-utils
     perftest ucx-utils libfabric-bin python3-minimal python3-pyverbs nvme-cli fio
+    e2fsprogs open-iscsi nfs-common nfs-kernel-server
 """.split()
 
 # Modules of a guest, as patterns below lib/modules/RELEASE/kernel/.
@@ -35,7 +36,9 @@ MODULES = """
     drivers/infiniband/core/* drivers/infiniband/ulp/* drivers/infiniband/sw/*
     drivers/infiniband/hw/irdma/* drivers/net/ethernet/intel/ice/*
     drivers/net/ethernet/intel/i40e/* drivers/nvme/* drivers/block/null_blk/*
-    drivers/block/loop.ko drivers/net/bonding/* drivers/net/dummy.ko
+    drivers/block/loop.ko drivers/block/brd.ko drivers/target/target_core_mod.ko
+    drivers/target/iscsi/iscsi_target_mod.ko drivers/scsi/sd_mod.ko
+    fs/ext4/* fs/nfs/* fs/nfsd/* net/sunrpc/xprtrdma/* drivers/net/bonding/* drivers/net/dummy.ko
     drivers/net/ifb.ko drivers/net/macvlan.ko drivers/net/veth.ko
     drivers/net/virtio_net.ko net/8021q/* net/sched/* net/packet/*
     net/bridge/bridge.ko crypto/crc32* crypto/crct10dif* arch/x86/crypto/crc*
