@@ -237,3 +237,26 @@ def chains_and_forged_completions(kernel: str) -> None:
         print(guest.run("dmesg | grep verbs-test:").output)
         assert guest.kernel_log.count("verbs-test: PASS") == 2
         guest.run("rmmod verbs_test && rmmod irdma")
+
+
+# Errors that the sequences make on purpose.
+MODEL_ALLOWS = [REFUSAL, r"irdma\d: QP \d+: event 0x(105|109|20d|208|303|10[0-9a-f]), "]
+
+
+@test(needs=PROGRAMS, timeout=400, full=True)
+def model(kernel: str) -> None:
+    """Random legal sequences: every answer is as a model of verbs beside them has it."""
+    with Guest(Setup(kernel=kernel, allow=MODEL_ALLOWS)) as guest:
+        for seed in range(1, 9):
+            print(guest.run(f"verbs-model -s {seed} -n 3000", timeout=240).output)
+
+
+@test(needs=("images", "model", "programs"), kernels=("6.12",), timeout=400, full=True)
+def model_of_stock(kernel: str) -> None:
+    """The same on stock: it takes the sequences, and how it answers is told."""
+    allow = [r"irdma", r"infiniband"]
+    with Guest(Setup(kernel=kernel, driver="stock", allow=allow)) as guest:
+        for seed in range(1, 3):
+            done = guest.run(f"verbs-model -s {seed} -n 3000", timeout=240, check=False)
+            print(done.output)
+            assert "verbs-model: seed" in done.output, done

@@ -13,6 +13,7 @@
  * with the statuses of all completions (enum ibv_wc_status) and how often the
  * event channel named its send and its receive CQ; then, if there were any,
  * "device events=..." and the end line. Events of a CQ are given as CQ_ERR/send.
+ * Before the end, work is posted to those in ERR, and must come back flushed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,11 +24,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/verbs_util.h"
 
 #define NOBODY 0xfffff0		/* number of the peer */
+#define FLUSH_SECONDS 30
 
 enum { SEND, RECV, QUEUES, WORK = 3, TEXT = 256 };
 
@@ -249,6 +252,46 @@ static void report(struct watch *w)
 	fflush(stdout);
 }
 
+/*
+ * The device has put the queue pair into ERR, and the library does not know: what is
+ * posted now must come back flushed once the library is told by ibv_modify_qp().
+ */
+static int work_late(struct watch *w, struct watched *q)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	time_t end = time(NULL) + FLUSH_SECONDS;
+	struct ibv_wc wc;
+	int flushed[QUEUES] = { 0 };
+
+	if (post_work(w, q) || ibv_modify_qp(q->qp, &attr, IBV_QP_STATE)) {
+		printf("QP %u: no work in ERR\n", q->qp->qp_num);
+		return 1;
+	}
+	do {
+		for (int i = 0; i < QUEUES; i++)
+			while (ibv_poll_cq(q->cq[i], 1, &wc) > 0)
+				flushed[i] += wc.status == IBV_WC_WR_FLUSH_ERR;
+	} while ((flushed[SEND] < WORK || flushed[RECV] < WORK) && time(NULL) < end);
+	if (flushed[SEND] == WORK && flushed[RECV] == WORK)
+		return 0;
+	printf("QP %u: of work posted in ERR, %d sends and %d receives were flushed\n",
+	       q->qp->qp_num, flushed[SEND], flushed[RECV]);
+	return 1;
+}
+
+static int all_work_late(struct watch *w)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int failed = 0;
+
+	for (int i = 0; i < w->count && !w->device_events[0]; i++)
+		if (!ibv_query_qp(w->qps[i].qp, &attr, IBV_QP_STATE, &init) &&
+		    attr.qp_state == IBV_QPS_ERR)
+			failed += work_late(w, &w->qps[i]);
+	return failed;
+}
+
 static int destroy_all(struct watch *w)
 {
 	int failed = 0;
@@ -295,7 +338,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	sigwait(&signals, &got);
 	report(&w);
-	failed = destroy_all(&w);
+	failed = all_work_late(&w) + destroy_all(&w);
 	vu_close(&w.dev);
 	printf("ae-watch: %s %d\n", failed ? "FAIL" : "PASS", failed);
 	return failed != 0;

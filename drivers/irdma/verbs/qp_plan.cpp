@@ -360,9 +360,11 @@ void plan_running(QpPlan &plan, const Input &in)
 }
 
 /*
- * ERR completes all work. A process may ask for it again, for what its library has posted since:
- * that is all that ERR to ERR can mean. RESET takes the work of a kernel QP back without
- * completions; what a process has posted is flushed, since its library counts on it.
+ * ERR completes all work. A process may ask for it again, for what it has posted since: the device
+ * flushes only what there is at the time. Its library may name the queue; if the QP went to ERR by
+ * an event the library does not know of it and names none, which stands for both. RESET takes the
+ * work of a kernel QP back without completions; what a process has posted is flushed, since its
+ * library counts on it.
  */
 void plan_stop(QpPlan &plan, const Input &in)
 {
@@ -377,8 +379,10 @@ void plan_stop(QpPlan &plan, const Input &in)
 		plan.modify = true;
 		plan.flush_sq = plan.flush_rq = !reset || in.now.user;
 	} else if (in.now.user) {
-		plan.flush_sq = in.change.flush_sq;
-		plan.flush_rq = in.change.flush_rq;
+		bool none_named = !in.change.flush_sq && !in.change.flush_rq;
+
+		plan.flush_sq = in.change.flush_sq || (none_named && !reset);
+		plan.flush_rq = in.change.flush_rq || (none_named && !reset);
 	}
 	plan.forget_work = reset && !in.now.user;
 	plan.drop_path = reset;
