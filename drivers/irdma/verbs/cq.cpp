@@ -186,6 +186,96 @@ void Cq::bury()
 
 /* ---- Resizing ---- */
 
+namespace {
+
+/* Valid bits of a process's ring. Pages of it are copied as they are needed. */
+class ValidBits {
+public:
+	explicit ValidBits(const UserMemory &ring) : ring_(ring) {}
+
+	Result<bool> at(u32 index)
+	{
+		u32 page = index / per_page;
+
+		if (page != page_) {
+			u64 offset = u64{page} * hw::page_size;
+
+			IRDMA_TRY(ring_.read(offset, entries_, sizeof(entries_)));
+			page_ = page;
+		}
+		return entries_[index % per_page].get(hw::cqe::valid) != 0;
+	}
+
+	/* How many entries in a row, from @head on and @most at most, are of lap @lap and the next. */
+	Result<u32> run(u32 head, bool lap, u32 size, u32 most)
+	{
+		for (u32 n = 0; n < most; n++) {
+			auto valid = at(head);
+
+			IRDMA_TRY(valid);
+			if (valid.value() != lap)
+				return n;
+			if (++head == size) {
+				head = 0;
+				lap = !lap;
+			}
+		}
+		return most;
+	}
+
+private:
+	static constexpr u32 per_page = hw::page_size / cqe_bytes;
+
+	const UserMemory &ring_;
+	hw::Cqe entries_[per_page];
+	u32 page_ = ~0u;
+};
+
+} // namespace
+
+/*
+ * Entries of a process's ring that it has not taken, @most at most, as far as its memory tells.
+ * The entry before the consumer's index is of the lap that the index is in. The library does not
+ * write the index before it takes the first entry of a new ring; then the run at the beginning is
+ * right, and less than the other, or the index is not believed. Never more than there are.
+ */
+Result<u32> Cq::waiting(u32 most)
+{
+	auto bits = make<ValidBits>(*user_ring_);
+	hw::CqShadow shadow;
+
+	if (!bits)
+		return Error::no_memory;
+	IRDMA_TRY(user_shadow_->read(0, &shadow, sizeof(shadow)));
+	u32 head = static_cast<u32>(shadow.get(hw::cq_shadow::consumer_index));
+	if (head >= size_)
+		return 0u;
+
+	auto before = bits->at((head ? head : size_) - 1);
+	IRDMA_TRY(before);
+	auto by_index = bits->run(head, before.value() == (head != 0), size_, most);
+	IRDMA_TRY(by_index);
+	auto from_start = bits->run(0, true, size_, most);
+	IRDMA_TRY(from_start);
+	return min(by_index.value(), from_start.value());
+}
+
+/* IBA: not to fewer entries than there are completions waiting. */
+Status Cq::check_shrink(u32 new_size)
+{
+	if (new_size >= size_)
+		return {};
+
+	auto found = waiting(new_size);
+	IRDMA_TRY(found);
+	if (found.value() < new_size)
+		return {};
+	shim_log_limited(device_.shim, SHIM_DBG,
+			 "resize CQ %u: a ring of %u entries has no room for what is to be polled",
+			 number(), new_size);
+	return Error::invalid;
+}
+
 /*
  * The process goes on reading its old ring, which its MR keeps pinned; the
  * device is done with it when the command has ended. ib_core lets several
@@ -199,6 +289,7 @@ Status Cq::resize(u32 size, Ucontext &uctx, u64 user_buffer)
 	IRDMA_TRY(ring);
 	auto new_size = ring_entries(device_, ring.value(), size);
 	IRDMA_TRY(new_size);
+	IRDMA_TRY(check_shrink(new_size.value()));
 
 	cmd::ResizeCq command = {
 		.cq = number(),

@@ -103,6 +103,8 @@ private:
 	Status take_user_ring(u32 entries, Ucontext &uctx, u64 buffer, u64 shadow);
 	Status create_in_device();
 	void bury();
+	Result<u32> waiting(u32 most);
+	Status check_shrink(u32 new_size);
 
 	struct Entry {
 		hw::Cqe *cqe, *extended; /**< the second is null if there is none */
