@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import hosttsc
 from common import SCRIPTS
 from guest import Guest, GuestFailure, Setup, Wire
 from testing import guests, test
@@ -102,6 +103,8 @@ def two_guests_meet() -> None:
     with Wire() as wire, guests(
             Guest(virtio(kernel="6.1", driver="rxe", wire=wire, number=1), "one"),
             Guest(virtio(kernel="6.12", driver="rxe", wire=wire, number=2), "two")) as (one, two):
+        for guest in (one, two):
+            assert f"tsc: Detected {hosttsc.khz() // 1000}." in guest.kernel_log, guest.kernel_log
         one.run("ping -c 2 -W 20 $PEER_ADDRESS")
         server = two.begin("ibv_rc_pingpong -g 1 -n 100")
         one.run("sleep 1; ibv_rc_pingpong -g 1 -n 100 $PEER_ADDRESS")

@@ -33,6 +33,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, Dict, List, Optional, Sequence
 
+import hosttsc
 import image
 import kernlog
 from common import BUILD, SLOWNESS, Trouble, need
@@ -245,7 +246,8 @@ class Guest:
         setup = self.setup
         append = ("console=ttyS0 log_buf_len=4M panic=-1 oops=panic tsc=reliable no_timer_check "
                   "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 apparmor=0 "
-                  f"firmware_class.path=/host/firmware {setup.append}")
+                  "firmware_class.path=/host/firmware "
+                  f"{'' if setup.icount else _tsc_parameter()} {setup.append}")
         drives = []
         for label, path in (("root", image.root_image()),
                             ("modules", image.module_image(self.kernel))):
@@ -462,6 +464,12 @@ class Guest:
 
 def _status_text(status: int) -> str:
     return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+
+
+def _tsc_parameter() -> str:
+    """Kernel parameter with the frequency of the counter that QEMU hands through."""
+    khz = hosttsc.khz()
+    return f"tsc_early_khz={khz}" if khz else ""
 
 
 def _device(name: str, properties: Dict[str, str]) -> str:
