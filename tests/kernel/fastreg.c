@@ -13,6 +13,8 @@
 
 #define WAIT_MS 30000
 #define PAGES 700		/* that lie scattered; longer lists name them again and again */
+/* A page that is mapped more than once cannot be synchronized; the kernel wants to be told. */
+#define MANY_TIMES DMA_ATTR_SKIP_CPU_SYNC
 #define PROBE 8192		/* bytes of the other end of each transfer */
 #define RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
@@ -173,7 +175,7 @@ static int map_region(struct region *r, int entries)
 	sg_init_table(r->sg, entries);
 	for (i = 0; i < entries; i++)
 		sg_set_page(&r->sg[i], r->pages[i % PAGES], PAGE_SIZE, 0);
-	n = ib_dma_map_sg(vt.ib, r->sg, entries, DMA_BIDIRECTIONAL);
+	n = dma_map_sg_attrs(vt.ib->dma_device, r->sg, entries, DMA_BIDIRECTIONAL, MANY_TIMES);
 	if (!CHECK(n == entries, "%d entries are mapped for DMA", n))
 		return -EIO;
 	n = ib_map_mr_sg(r->mr, r->sg, entries, NULL, PAGE_SIZE);
@@ -185,7 +187,8 @@ static void drop_region(struct region *r)
 	int i;
 
 	if (r->sg)
-		ib_dma_unmap_sg(vt.ib, r->sg, r->entries, DMA_BIDIRECTIONAL);
+		dma_unmap_sg_attrs(vt.ib->dma_device, r->sg, r->entries, DMA_BIDIRECTIONAL,
+				   MANY_TIMES);
 	kvfree(r->sg);
 	if (!IS_ERR(r->mr))
 		CHECK(!ib_dereg_mr(r->mr), "the region stays");

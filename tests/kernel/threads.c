@@ -194,6 +194,7 @@ void vt_test_threads(void)
 	if (!vt_events)
 		no_update_lost();
 	all_at_once();
-	CHECK(vt_events == (atomic_read(&vt_errors) > 0), "%d errors of queue pairs were told",
-	      atomic_read(&vt_errors));
+	/* Without the device's, a slow machine has one when a request has waited for too long. */
+	if (vt_events)
+		CHECK(atomic_read(&vt_errors), "no error of a queue pair was told");
 }
