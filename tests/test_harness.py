@@ -2,11 +2,14 @@
 """The harness itself: what must be noticed is noticed. On rxe, without a model."""
 
 import os
+import re
 import signal
 import subprocess
 import time
+from typing import List
 
 import hosttsc
+import kernlog
 from common import SCRIPTS
 from guest import Guest, GuestFailure, Setup, Wire
 from testing import guests, test
@@ -35,6 +38,56 @@ def fails(text: str, guest: Guest, script: str, timeout: float = 60) -> None:
 def warning_is_noticed(kernel: str) -> None:
     fails("WARNING: CPU: 0", Guest(virtio(kernel=kernel)),
           "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg")
+
+
+OVERLAP = """------------[ cut here ]------------
+DMA-API: ice 0000:01:00.0: cacheline tracking EEXIST, overlapping mappings aren't supported
+WARNING: CPU: 0 PID: 129 at kernel/dma/debug.c:601 add_dma_entry+0x3e3/0x590
+Call Trace:
+ ib_umem_get+0x56b/0x8c0 [ib_uverbs]
+{}
+ shim_umem_get+0xd/0x50 [irdma]
+---[ end trace 0000000000000000 ]---
+{}
+DMA-API: Mapped at:
+ debug_dma_map_sg+0x276/0xdd0
+ ib_umem_get+0x56b/0x8c0 [ib_uverbs]
+{}"""
+LOCK_ORDER = """WARNING: possible circular locking dependency detected
+dcb/131 is trying to acquire lock:
+(&devlink->lock_key){+.+.}-{3:3}, at: ice_tear_down_devlink_rate_tree+0x38/0x110 [ice]
+(&pf->tc_mutex){+.+.}-{3:3}, at: ice_dcbnl_setets+0x158/0xdf0 [ice]
+  &devlink->lock_key --> rtnl_mutex --> &pf->tc_mutex
+Call Trace:
+ ice_pf_dcb_cfg+0x168/0x580 [ice]
+ </TASK>
+"""
+
+
+def found_in(text: str) -> List[str]:
+    """What is found in a kernel log of this text."""
+    lines = text.splitlines()
+    serial = "\n".join(f"[  137.5] {line}" for line in lines)
+    records = "\n".join(f"4,{n},137,-;{line}" for n, line in enumerate(lines))
+    return kernlog.problems(serial, records)
+
+
+@test(needs=(), kernels=None)
+def known_report_hides_no_other() -> None:
+    """A report that is known to be none is left out, and nothing else within it or after it."""
+    overlap = OVERLAP.format("", "", "\n")
+    often = re.sub("ice .* supported", "exceeded 7 overlapping mappings of cacheline 0x1", overlap)
+    for known in (overlap, often, LOCK_ORDER, overlap + often + overlap + LOCK_ORDER + overlap):
+        assert found_in(known) == [], found_in(known)
+    oops = "BUG: unable to handle page fault"
+    for others in ((oops, "", ""), ("", oops, ""), ("", "", oops)):
+        assert any(oops in line for line in found_in(OVERLAP.format(*others))), others
+    for text, old, new in ((overlap, "ib_umem_get", "irdma_own_mapping"),
+                           (overlap, "cacheline tracking EEXIST", "device driver frees"),
+                           (LOCK_ORDER, "ice_tear_down_devlink_rate_tree", "ice_other"),
+                           (LOCK_ORDER, "--> rtnl_mutex", "--> &cqp->lock"),
+                           (LOCK_ORDER, " ice_pf_dcb_cfg", " shim_request_reset")):
+        assert found_in(text.replace(old, new)), new
 
 
 @test(needs=("images",), kernels=("6.1",))

@@ -10,6 +10,8 @@ words).
 import re
 from typing import Iterable, List
 
+from knownreports import without_known
+
 # Reports of the kernel's own checks, wherever they stand in a line.
 REPORTS = re.compile(
     r"WARNING:|BUG:|\bOops\b|Call Trace|kernel BUG|general protection|Kernel panic|"
@@ -54,8 +56,8 @@ def problems(serial: str, records: str, allow: Iterable[str] = ()) -> List[str]:
     print, in addition to EXPECTED.
     """
     allowed = re.compile("|".join([*EXPECTED, *allow]))
-    found = [line for line in serial.splitlines() if REPORTS.search(line)]
-    for line in records.splitlines():
+    found = [line for line in without_known(serial, REPORTS) if REPORTS.search(line)]
+    for line in without_known(records, REPORTS):
         match = re.match(r"(\d+),\d[^;]*;(.*)", line)
         if not match:       # a property of the record before
             continue
@@ -68,7 +70,7 @@ def problems(serial: str, records: str, allow: Iterable[str] = ()) -> List[str]:
 
 def first_report(serial: str, count: int) -> List[str]:
     """The first of the kernel's reports, with so many lines from there on."""
-    lines = serial.splitlines()
+    lines = list(without_known(serial, REPORTS))
     for index, line in enumerate(lines):
         if REPORTS.search(line) and not EXPECTED_PATTERN.search(line):
             return lines[max(0, index - 1):index - 1 + count]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reports of the kernel's checks of itself that are no faults of ours, and how to leave them out.
+
+Each has some twenty to a hundred lines. It is known by what must stand in it, so that a
+similar one is not taken for it; and what else is reported within it stays. kernlog.py
+searches what is left.
+"""
+
+import dataclasses
+import re
+from typing import Iterator, List, Optional, Sequence
+
+
+@dataclasses.dataclass
+class Known:
+    """A report, by patterns."""
+
+    begin: str                      # of its first line
+    end: str                        # of its last line
+    signs: Sequence[str]            # each is in one of its lines
+    never: Optional[str] = None     # is in none of them
+    after: Optional[str] = None     # lines that follow sooner or later, up to the next report
+
+
+KNOWN = (
+    # A process may register the same memory twice, for which the kernel's check of DMA mappings
+    # has no word. ib_umem_get() maps it, whoever the driver.
+    Known(r"---\[ cut here \]---", r"---\[ end trace ",
+          [r"DMA-API: (ice \S+: cacheline tracking EEXIST, overlapping mappings aren't supported|"
+           r"exceeded 7 overlapping mappings of cacheline )",
+           r"WARNING: CPU: \d+ PID: \d+ at kernel/dma/debug\.c:\d+ add_dma_entry",
+           r" ib_umem_get\+"],
+          after=r"DMA-API: Mapped at:| [\w.]+\+0x[\da-f]+/0x[\da-f]+"),
+    # Debian's ice: with the mutex of the classes it takes the lock of devlink, under which it has
+    # registered its netdev. rtnl_lock() is taken before that mutex. Lockdep is off afterwards.
+    Known(r"WARNING: possible circular locking dependency detected", r"</TASK>",
+          [r"\(&devlink->lock_key\)\S+ at: ice_tear_down_devlink_rate_tree\+",
+           r"\(&pf->tc_mutex\)\S+ at: ice_dcbnl_set\w+\+",
+           r"&devlink->lock_key --> rtnl_mutex --> &pf->tc_mutex"],
+          never=r"irdma|shim_"),
+)
+TRACE = re.compile("Call Trace:")
+# What stands before the text of a line, on the console and in a record.
+PREFIX = re.compile(r"\[ *\d+\.\d+\] |\d+,\d+,\d+,[^;]*;")
+
+
+def _report(lines: List[str], known: Known) -> List[str]:
+    """The report that begins with the first line, or nothing if it is not this one."""
+    for count, line in enumerate(lines[1:], 2):
+        if re.search(known.begin, line):
+            return []
+        if re.search(known.end, line):
+            report = lines[:count]
+            break
+    else:
+        return []
+    if known.never and any(re.search(known.never, line) for line in report):
+        return []
+    right = all(any(re.search(sign, line) for line in report) for sign in known.signs)
+    return report if right else []
+
+
+def without_known(text: str, reports: re.Pattern) -> Iterator[str]:
+    """The lines of a log without those of known reports, but with what else reports finds."""
+    lines = text.splitlines()
+    at, after = 0, None
+    while at < len(lines):
+        known = next((k for k in KNOWN if re.search(k.begin, lines[at])), None)
+        report = _report(lines[at:at + 500], known) if known else []
+        if known:
+            after = known.after if report else None
+        own = re.compile("|".join([known.begin, *known.signs])) if report else None
+        for line in report:
+            if reports.search(line) and not own.search(line) and not TRACE.search(line):
+                yield line
+        if not report and not (after and re.match(after, PREFIX.sub("", lines[at], 1))):
+            yield lines[at]
+        at += len(report) or 1
