@@ -18,11 +18,13 @@ from common import BUILD, SANITIZED, SLOWNESS, TOP
 import test_addresses
 import test_data
 import test_events
+import test_memory
 import test_module
 import test_qos
 import test_reset
 import test_verbs
 from guest import Guest, Setup
+from knownreports import without_known
 from testing import test
 
 NEEDS = ("images", "model", "programs", "sanitized")
@@ -90,6 +92,8 @@ OTHERS = {
     "loads": test_module.reload,
     "refused": test_module.refusals,
     "killed": test_module.killed_processes,
+    "ring_memory": test_module.rings,
+    "regions": test_memory.registrations,
     "table": test_verbs.modify_table,
     "threads": test_verbs.events_and_threads,
     "consumer": test_verbs.kernel_consumer,
@@ -100,6 +104,7 @@ OTHERS = {
     "losses": test_reset.resets,
     "departures": test_reset.removals,
     "quiet": test_reset.silence,
+    "losing_consumer": test_reset.kernel_consumer,
     "pulled_out": test_reset.surprise_removal,
     "at_any_time": test_reset.any_moment,
     "bonds": test_addresses.bonding,
@@ -120,3 +125,57 @@ def also(name: str, function: Callable) -> None:
 
 for _name, _function in OTHERS.items():
     also(_name, _function)
+
+
+# What the kernel and the driver tell of memory that there is not.
+NO_MEMORY = [r"irdma.*: (bring-up failed|no memory)", r"irdma.*: probe .*failed with error -12",
+             r"infiniband irdma\d: Couldn't ", r"vmalloc error: ", r"Call Trace:",
+             r"workqueue: Failed to (create|allocate) a rescuer ", r"kobject_add_internal failed",
+             r"debugfs: out of free dentries"]
+@test(needs=NEEDS, kernels=None, timeout=200 * SLOWNESS, full=True)
+def smoke() -> None:
+    """A bit of all: verbs of processes and of the kernel, no memory, a reset, unload."""
+    module = test_verbs.test_module(SANITIZED)
+    setup = Setup(kernel=SANITIZED, files={"verbs_test.ko": module},
+                  allow=[test_verbs.REFUSAL, test_verbs.EVENT, *NO_MEMORY, *test_reset.ICE])
+    with Guest(setup) as guest:
+        print(guest.run("qp-bringup --sqd -p ceph && qp-bringup -p ucx-ud").output)
+        print(guest.run("verbs-churn -k 3 -n 60").output)
+        for part in ("objects", "mcast", "flush", "data"):
+            guest.run(f"insmod /host/verbs_test.ko only={part} && rmmod verbs_test")
+        print(guest.run("allocation-failures verbs").output)
+        with test_reset.survivor(guest, "FLR"):
+            guest.run(test_reset.FLR)
+        guest.run("rmmod irdma && modprobe -r ice")
+
+
+# The module alone, without a device to serve.
+ALONE = """
+    roce() {
+        devlink dev param set pci/0000:01:00.0 name enable_roce value $1 cmode runtime
+    }
+    rmmod irdma && roce false && allocation-failures module && roce true && insmod /host/irdma.ko
+"""
+
+
+def sweep(script: str, timeout: float) -> None:
+    """Run allocation-failures; no report, no leak, and the device works afterwards."""
+    with Guest(Setup(kernel=SANITIZED, allow=NO_MEMORY)) as guest:
+        print(guest.run(script, timeout=timeout).output)
+        guest.run("qp-bringup && rmmod irdma")
+        log = "\n".join(without_known(guest.kernel_log, kernlog.REPORTS))
+        traces, said = log.count("Call Trace:"), log.count("vmalloc error: ")
+        assert traces == said, f"{traces} call traces, {said} for want of memory"
+
+
+@test(needs=NEEDS, kernels=None, timeout=400 * SLOWNESS, full=True)
+def allocation_failures() -> None:
+    """Each allocation of a verb fails once, many fail by chance: an errno, nothing is left."""
+    sweep("allocation-failures verbs core && allocation-failures -p 5 verbs-churn -n 200", 300)
+
+
+@test(needs=NEEDS, kernels=None, timeout=400 * SLOWNESS, full=True)
+def allocation_failures_of_load() -> None:
+    """The same as the module and a device come and go."""
+    # Of ib_core's, some: most are the buffers of its management datagrams.
+    sweep(f"allocation-failures device && allocation-failures -s 61 registration && ({ALONE})", 300)
