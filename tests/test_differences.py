@@ -11,7 +11,7 @@ from tracereport import judge
 from tracerun import DRIVERS, PHASES, Phase, record
 
 
-@test(needs=("images", "model", "modules", "programs"), timeout=900, full=True)
+@test(needs=("images", "model", "modules", "programs"), timeout=900, full=("6.1",))
 def stock(kernel: str) -> None:
     """Bring-up, programs and tear-down; Documentation/differences.rst is the list."""
     for driver in DRIVERS:

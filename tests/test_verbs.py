@@ -205,7 +205,7 @@ def forgeries(a: dict, b: dict, number: int, index: int) -> List[str]:
     return ["cqe:" + ",".join(f"{k}={v}" for k, v in lie.items()) for lie in lies]
 
 
-@test(needs=(*PROGRAMS, "test-modules"), timeout=240, full=True)
+@test(needs=(*PROGRAMS, "test-modules"), timeout=240, full=("6.1",))
 def chains_and_forged_completions(kernel: str) -> None:
     """One doorbell a chain; of completions queue pair, CQ, index and length are checked."""
     trace = LOGS / f"verbs-forged.{kernel}.trace"
@@ -243,7 +243,7 @@ def chains_and_forged_completions(kernel: str) -> None:
 MODEL_ALLOWS = [REFUSAL, r"irdma\d: QP \d+: event 0x(105|109|20d|208|303|10[0-9a-f]), "]
 
 
-@test(needs=PROGRAMS, timeout=400, full=True)
+@test(needs=PROGRAMS, timeout=400, full=("6.1",))
 def model(kernel: str) -> None:
     """Random legal sequences: every answer is as a model of verbs beside them has it."""
     with Guest(Setup(kernel=kernel, allow=MODEL_ALLOWS)) as guest:
