@@ -2,9 +2,10 @@
 /*
  * QEMU glue of the modelled E810: the QOM type "e810".
  *
- * The only file of the model that sees QEMU. It registers the PCI device type when QEMU loads the
- * shared object as a plugin, sets up configuration space (PCIe endpoint, FLR, MSI-X, serial number),
- * BAR0 and BAR3, and a NIC on the given netdev, and passes every access on to the C++ device.
+ * The only file of the model that sees QEMU; instructions.c is a device of its own. It registers the
+ * PCI device type when QEMU loads the shared object as a plugin, sets up configuration space (PCIe
+ * endpoint, FLR, MSI-X, serial number), BAR0 and BAR3, and a NIC on the given netdev, and passes every
+ * access on to the C++ device.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
@@ -21,6 +22,7 @@
 #include "net/net.h"
 
 #include "glue.h"
+#include "instructions.h"
 
 #define TYPE_E810 "e810"
 OBJECT_DECLARE_SIMPLE_TYPE(e810_host, E810)
@@ -493,5 +495,6 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 					   char **argv)
 {
 	type_register_static(&e810_type);
+	instruction_counter_register();
 	return 0;
 }

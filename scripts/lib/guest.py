@@ -99,7 +99,7 @@ class Setup:
     device_opts: Sequence[str] = () # more properties of the device, key=value
     cpus: int = 2
     mem: int = 1024                 # MiB
-    icount: bool = False            # guest time counts instructions
+    icount: bool = False            # guest time counts instructions, ports tell their number
     append: str = ""                # more kernel parameters
     files: Dict[str, Path] = dataclasses.field(default_factory=dict)
     allow: Sequence[str] = ()       # patterns of kernel messages that may come
@@ -266,6 +266,8 @@ class Guest:
             ports += ["-chardev", "stdio,id=terminal,signal=off",
                       "-device", "virtconsole,chardev=terminal"]
         timing = ["-icount", "shift=0,sleep=off"] if setup.icount else []
+        if setup.icount and setup.device:
+            timing += ["-device", "instruction-counter"]
         return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
                 "-display", "none", "-M", "q35", "-cpu", "max",
                 # With a thread a CPU, TCG loses races against code that the kernel patches.

@@ -160,6 +160,7 @@ static const struct {
 	{ "senders", vt_test_senders },
 	{ "threads", vt_test_threads },
 	{ "forged", vt_test_forged, true },
+	{ "bench", vt_bench, true },
 };
 
 static void run_all(void)

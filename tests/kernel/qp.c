@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs of the kernel tests: made, brought into a state, posted to. */
 #include <linux/etherdevice.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_cache.h>
 
 #include "verbs_test.h"
@@ -72,6 +73,7 @@ static void on_completion(struct ib_cq *cq, void *context)
 	struct vt_qp *q = context;
 
 	atomic_inc(&q->events);
+	wake_up_var(&q->events);
 }
 
 static void on_event(struct ib_event *event, void *context)

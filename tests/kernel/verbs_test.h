@@ -122,6 +122,9 @@ bool vt_register(struct vt_pair *p, struct ib_mr *mr);
 void vt_thread_ended(void);
 void vt_run_threads(int (*const *functions)(void *), long count);
 
+/* bench.c */
+void vt_bench(void);
+
 /* Tests. */
 void vt_test_table(void);
 void vt_test_gsi(void);
