@@ -212,7 +212,8 @@ class Host:
     def connect(self, options: Optional[str] = None) -> None:
         """Connect, with other options if given; returns when the namespaces are there."""
         chosen = self._options if options is None else options
-        found = self.guest.run(f"nvme connect {self.where} -n {NQN} {chosen} || exit 1\n{APPEAR}")
+        found = self.guest.run(f"nvme connect {self.where} -n {NQN} {chosen} || exit 1\n"
+                               f"{APPEAR}")
         self.disks = [f"/dev/{name}" for name in found.output.splitlines()[-1].split()]
 
     def disconnect(self) -> None:
