@@ -45,4 +45,11 @@ static inline void shim_set_min_wq_size(struct irdma_alloc_ucontext_resp *resp, 
 #endif
 }
 
+/* How a tracepoint fills a string; which one is told once, since 6.10. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define SHIM_ASSIGN_STR(field, from) __assign_str(field)
+#else
+#define SHIM_ASSIGN_STR(field, from) __assign_str(field, from)
+#endif
+
 #endif

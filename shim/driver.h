@@ -248,6 +248,17 @@ struct irdma_memory_details { /* bytes */
 };
 void irdma_describe_memory(struct irdma_device *device, struct irdma_memory_details *details);
 
+/* ---- What debugfs shows, in words ---- */
+enum irdma_view {
+	IRDMA_VIEW_CQP,	       /* ring of the control QP, commands in flight */
+	IRDMA_VIEW_HMC,	       /* objects and segments of the host memory cache; numbers in use */
+	IRDMA_VIEW_PAGE_LISTS, /* pool of page-list entries */
+	IRDMA_VIEW_QOS,	       /* traffic classes, work-scheduler tree, QPs by priority */
+	IRDMA_VIEW_ARP,	       /* ARP table */
+	IRDMA_VIEW_VECTORS     /* interrupt vectors and event queues */
+};
+void irdma_show(struct irdma_device *device, enum irdma_view view, struct shim_text *text);
+
 /* ---- User context: the registered ring memory of one process ---- */
 int irdma_ucontext_create(struct irdma_device *device, bool raw_attr, struct irdma_ucontext **out);
 void irdma_ucontext_destroy(struct irdma_ucontext *uctx);

@@ -40,6 +40,18 @@ u32 shim_vector_hw_index(struct shim_device *dev, u32 index)
 }
 
 /**
+ * shim_vector_irq() - the kernel's number of a vector
+ * @dev: the device
+ * @index: which of the lent ones
+ *
+ * Return: as /proc/interrupts has it.
+ */
+int shim_vector_irq(struct shim_device *dev, u32 index)
+{
+	return dev->msix[index].vector;
+}
+
+/**
  * shim_irq_request() - have a function called when a vector fires
  * @dev: the device
  * @index: which of the lent vectors

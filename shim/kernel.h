@@ -71,6 +71,115 @@ void shim_log_limited(struct shim_device *dev, enum shim_level level, const char
 /* Complain with a backtrace, once in the module's life: for what cannot happen. */
 void shim_warn_once(const char *what);
 
+/*
+ * ---- Tracepoints (shim_trace.h) ----
+ *
+ * shim_tracing has a bit for each that somebody listens to. It is asked first, so that events
+ * nobody wants cost no more. Strings are copied.
+ */
+enum shim_tracepoint {
+	SHIM_TRACE_CQP_POST,
+	SHIM_TRACE_CQP_DONE,
+	SHIM_TRACE_QP_STATE,
+	SHIM_TRACE_QP_REFUSED,
+	SHIM_TRACE_QP_PATH,
+	SHIM_TRACE_ARP,
+	SHIM_TRACE_ASYNC_EVENT,
+	SHIM_TRACE_CEQ_EVENT,
+	SHIM_TRACE_MR_REGISTER,
+	SHIM_TRACE_MR_DEREGISTER,
+	SHIM_TRACE_RESET
+};
+extern u32 shim_tracing;
+
+struct shim_traced_command {
+	const char *name;
+	const char *object; /* what kind of object it is about */
+	u32 number;	    /* which */
+	u32 slot;	    /* in the ring */
+	u32 in_flight;	    /* with this one */
+	/* At its end: */
+	u64 us; /* since it was posted */
+	int error;
+	u16 major;
+	u16 minor;
+	u32 value; /* returned */
+	const char *result;
+};
+void shim_trace_cqp_post(struct shim_device *dev, const struct shim_traced_command *command);
+void shim_trace_cqp_done(struct shim_device *dev, const struct shim_traced_command *command);
+
+struct shim_traced_qp {
+	u32 qp;
+	const char *type;
+	const char *from;
+	const char *to;
+	const char *hw_state;
+	const char *cause;
+	int error;
+	const char *attribute; /* that was refused */
+	u64 value;
+};
+void shim_trace_qp_state(struct shim_device *dev, const struct shim_traced_qp *qp);
+void shim_trace_qp_refused(struct shim_device *dev, const struct shim_traced_qp *qp);
+
+/* Addresses as in struct irdma_path. */
+struct shim_traced_path {
+	u32 qp;
+	u32 dest_qp;
+	u32 source[4];
+	u32 destination[4];
+	u32 next_hop[4];
+	bool ipv4;
+	bool next_hop_ipv4;
+	u16 vlan;
+	u16 arp_index;
+	u16 src_port;
+	u16 qs_handle;
+	u8 priority;
+	u32 path_mtu;
+	u32 rq_psn;
+};
+void shim_trace_qp_path(struct shim_device *dev, const struct shim_traced_path *path);
+
+struct shim_traced_arp {
+	u16 index;
+	u32 ip[4];
+	bool ipv4;
+	u16 vlan;
+	u8 mac[6];
+	int error;
+};
+void shim_trace_arp(struct shim_device *dev, const struct shim_traced_arp *arp);
+
+struct shim_traced_event {
+	u32 code;
+	const char *name;
+	const char *object; /* what number is */
+	u32 number;
+	const char *source;
+	u32 request; /* index in its ring */
+	bool known;
+};
+void shim_trace_async_event(struct shim_device *dev, const struct shim_traced_event *event);
+void shim_trace_ceq_event(struct shim_device *dev, u32 ceq, u64 cq, bool known);
+
+struct shim_traced_mr {
+	u32 stag;
+	const char *kind;
+	u64 va;
+	u64 length;
+	u32 access;
+	u64 page_size;
+	u64 pages;
+	const char *list;
+	int error;
+};
+void shim_trace_mr_register(struct shim_device *dev, const struct shim_traced_mr *mr);
+void shim_trace_mr_deregister(struct shim_device *dev, u32 stag, int error);
+void shim_trace_reset(struct shim_device *dev, const char *what, const char *why, u32 attempt,
+		      int error);
+
 /* ---- Memory ---- */
 /* Zeroed; may sleep. NULL when there is none. Large sizes are not contiguous. */
 void *shim_zalloc(u64 bytes);
@@ -191,8 +300,15 @@ u32 shim_vector_hw_index(struct shim_device *dev, u32 index);
 int shim_irq_request(struct shim_device *dev, u32 index, void (*handler)(void *arg), void *arg,
 		     const char *use, int number, int cpu);
 void shim_irq_free(struct shim_device *dev, u32 index); /* waits for a running handler */
+/* The kernel's number of lent vector @index, as in /proc/interrupts. */
+int shim_vector_irq(struct shim_device *dev, u32 index);
 u32 shim_online_cpus(void);
 int shim_spread_cpu(struct shim_device *dev, u32 i); /* CPU for the i-th vector, near the device */
+
+/* ---- What debugfs shows ---- */
+struct shim_text; /* struct seq_file */
+/* As printk(), the %p extensions included. Without limit of length; any context. */
+void shim_print(struct shim_text *text, const char *fmt, ...) SHIM_PRINTF(2, 3);
 
 /* ---- What the administrator asks for ---- */
 

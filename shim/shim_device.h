@@ -26,12 +26,16 @@ struct shim_vector {
  * struct shim_device - one RDMA function of one NIC
  * @ibdev: what ib_core knows; allocated with ib_alloc_device()
  * @irdma: the C++ side, from irdma_device_start() to irdma_device_stop()
+ * @adev: the auxiliary device that ice offers
  * @pf: ice's structure of the function, read through ice_layout.h only
  * @pdev: the PCI function, which ice owns
  * @netdev: the netdev of the main VSI
  * @regs: BAR 0, mapped by ice
- * @msix: the MSI-X entries lent by ice, @vectors of them
+ * @msix: the MSI-X entries lent by ice
  * @vector: what is requested of each
+ * @vectors: how many there are
+ * @pf_id: number of the PCI function
+ * @vsi: number of the main VSI
  * @history: what is remembered of the function
  * @workqueues: run struct shim_work, by its kind
  * @limited: rate of shim_log_limited()

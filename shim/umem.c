@@ -89,6 +89,8 @@ u64 shim_umem_best_page(struct shim_umem *umem, u64 sizes, u64 va)
  * shim_umem_pages() - number of pages that cover it
  * @umem: the memory
  * @page_size: as shim_umem_best_page() gave it
+ *
+ * Return: the number.
  */
 u64 shim_umem_pages(struct shim_umem *umem, u64 page_size)
 {
@@ -98,6 +100,8 @@ u64 shim_umem_pages(struct shim_umem *umem, u64 page_size)
 /**
  * shim_umem_contiguous() - whether the device sees it as one run of addresses
  * @umem: the memory
+ *
+ * Return: whether it does.
  */
 bool shim_umem_contiguous(struct shim_umem *umem)
 {

@@ -212,6 +212,8 @@ int shim_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 /**
  * shim_ah_of() - the C++ object of an address handle, for the data path
  * @ib_ah: the handle
+ *
+ * Return: the object.
  */
 struct irdma_ah *shim_ah_of(void *ib_ah)
 {

@@ -221,6 +221,8 @@ int shim_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 /**
  * shim_mr_of() - the C++ object of a region, for the data path
  * @ib_mr: the region
+ *
+ * Return: the object.
  */
 struct irdma_mr *shim_mr_of(void *ib_mr)
 {

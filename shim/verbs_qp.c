@@ -284,6 +284,8 @@ int shim_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
  * @to: state, SHIM_QPS_*
  * @qp_type: SHIM_QPT_*
  * @mask: SHIM_QP_*
+ *
+ * Return: whether it has.
  */
 bool shim_modify_qp_is_ok(u32 from, u32 to, u32 qp_type, u32 mask)
 {

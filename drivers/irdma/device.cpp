@@ -5,6 +5,7 @@
  */
 #include "device.h"
 
+#include "base/trace.h"
 #include "hw/limits.h"
 #include "hw/regs.h"
 
@@ -130,6 +131,7 @@ Status Device::start()
 		 shim_dma_bytes(shim) >> 10, hmc.count(hw::HmcObject::qp),
 		 hmc.count(hw::HmcObject::cq), hmc.count(hw::HmcObject::mr), shim_limits_sel(),
 		 fw_major, fw_minor);
+	trace("up", "", 0, 0);
 	return {};
 }
 
@@ -216,7 +218,28 @@ Status Device::read_features()
 	return {};
 }
 
+void Device::show_numbers(shim_text *text) const
+{
+	const struct {
+		const char *name;
+		const IdTable &table;
+	} tables[] = {
+		{"PDs", pd_ids},     {"CQs", cq_ids}, {"QPs", qp_ids},
+		{"STags", stag_ids}, {"AHs", ah_ids}, {"multicast_groups", mcast_ids},
+	};
+
+	for (const auto &t : tables)
+		shim_print(text, "%s %u of %u\n", t.name, t.table.used(), t.table.capacity());
+}
+
 /* ---- Death ---- */
+
+/** A step on the way to a reset or from it; see the event irdma_reset. */
+void Device::trace(const char *what, const char *why, u32 attempt, int error) const
+{
+	if (tracing(SHIM_TRACE_RESET))
+		shim_trace_reset(shim, what, why, attempt, error);
+}
 
 /** End all commands; whether this is news. */
 bool Device::die()
@@ -232,6 +255,7 @@ void Device::declare_dead(const char *why)
 	if (!die())
 		return;
 	shim_log(shim, SHIM_ERR, "device is given up: %s", why);
+	trace("given_up", why, 0, 0);
 	report_death();
 }
 
@@ -240,6 +264,7 @@ void Device::on_lost()
 	if (!die())
 		return;
 	shim_log(shim, SHIM_INFO, "device was reset or is off the bus");
+	trace("lost", "reset by others, or off the bus", 0, 0);
 	report_death();
 }
 
@@ -276,6 +301,8 @@ void Device::plan_reset()
 		shim_log(shim, SHIM_ERR,
 			 "%u resets have not helped: out of use until irdma is loaded anew",
 			 history.resets);
+	trace(history.resets < array_size(reset_delays_ms) ? "planned" : "out_of_use", "",
+	      history.resets, 0);
 }
 
 void Device::reset(void *arg)
@@ -284,6 +311,7 @@ void Device::reset(void *arg)
 	shim_history &history = *shim_history_of(device.shim);
 	int error = shim_request_reset(device.shim);
 
+	device.trace("asked", "", history.resets + 1, error);
 	if (error == -SHIM_EBUSY) /* one is under way */
 		return;
 	if (error) {
@@ -318,6 +346,7 @@ bool Device::on_removal()
 	reset_work_.cancel();
 	bool lost = reg::rstat_device_state.take(read(reg::glgen_rstat)) || !cqp.exists();
 
+	trace("removing", "", 0, 0);
 	if (lost)
 		on_lost();
 	else
@@ -422,6 +451,35 @@ void irdma_describe_memory(irdma_device *device, irdma_memory_details *details)
 		.page_lists = d.pbles.backed_bytes(),
 		.page_lists_used = d.pbles.used() * hw::pble_bytes,
 	};
+}
+
+/**
+ * irdma_show() - what debugfs shows of a device
+ * @device: the device, which is up, or dead but not stopped
+ * @view: what of it
+ * @text: gets it
+ *
+ * May sleep.
+ */
+void irdma_show(irdma_device *device, irdma_view view, shim_text *text)
+{
+	Device &d = *from_c(device);
+
+	switch (view) {
+	case IRDMA_VIEW_CQP:
+		return d.cqp.show(text);
+	case IRDMA_VIEW_HMC:
+		d.hmc.show(text);
+		return d.show_numbers(text);
+	case IRDMA_VIEW_PAGE_LISTS:
+		return d.pbles.show(text);
+	case IRDMA_VIEW_QOS:
+		return d.qos.show(text);
+	case IRDMA_VIEW_ARP:
+		return d.arp.show(text);
+	case IRDMA_VIEW_VECTORS:
+		return d.events.show(text);
+	}
 }
 
 /**

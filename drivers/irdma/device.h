@@ -82,6 +82,9 @@ public:
 	void keep_memory() { keep_memory_ = true; }
 	bool keeps_memory() const { return keep_memory_; }
 
+	/** Numbers of objects in use, for debugfs. Any context. */
+	void show_numbers(shim_text *text) const;
+
 	/** What the registers say after ice has reported these causes (PFINT_OICR). */
 	void on_critical_error(u32 oicr);
 
@@ -118,6 +121,7 @@ private:
 	bool die();
 	bool on_bus() const;
 	void report_death();
+	void trace(const char *what, const char *why, u32 attempt, int error) const;
 	void plan_reset();
 	static void reset(void *device);
 

@@ -56,4 +56,6 @@ void shim_warn_once(const char *what)
 
 void shim_dma_free(shim_device *, u64, void *, u64) {}
 
+void shim_print(shim_text *, const char *, ...) {}
+
 } /* extern "C" */

@@ -19,6 +19,7 @@
 
 #include "../base/atomic.h"
 #include "../base/list.h"
+#include "../base/trace.h"
 #include "../device.h"
 #include "../hw/cqe.h"
 #include "../hw/limits.h"
@@ -44,6 +45,9 @@ constexpr u32 atomic_poll_us = 10;
 constexpr u32 atomic_limit_us = 100 * 1000;
 /* How long creating and destroying the control QP itself may take. */
 constexpr u32 settle_ms = 1000;
+
+constexpr u64 ns_per_us = 1000;
+constexpr u64 ns_per_ms = 1000 * ns_per_us;
 
 /* Comes back in each entry of the CCQ. */
 constexpr u64 cookie = 0x4931524443515000;
@@ -107,7 +111,7 @@ struct Waiter {
 	Completion done;
 	ListNode<Waiter> node;
 	bool posted = false;
-	u64 posted_ms = 0;
+	u64 posted_ns = 0;
 };
 
 /** One entry of the ring, while its command is in flight. */
@@ -117,7 +121,7 @@ struct Slot {
 	Waiter *waiter = nullptr; /**< null: nobody waits, or no more */
 	CqpCallback callback = nullptr;
 	void *arg = nullptr;
-	u64 posted_ms = 0;
+	u64 posted_ns = 0;
 };
 
 enum class Mode : u8 {
@@ -159,6 +163,8 @@ struct Cqp::State {
 	void end(const Slot &slot, const CqpOutcome &outcome);
 	CqpOutcome outcome_of(u16 major, u16 minor, u32 return_value, bool error) const;
 	void log_error(hw::CqpOp op, const CqpOutcome &outcome);
+	shim_traced_command describe(u32 index) const;
+	void trace_end(u32 index, const CqpOutcome &outcome) const;
 	static void watch(void *state);
 
 	Device &device;
@@ -166,6 +172,7 @@ struct Cqp::State {
 	DmaBuffer ring, ccq, page;
 	Array<Slot> slots;
 	List<Waiter> backlog;
+	u32 backlog_length = 0;
 	Mode mode = Mode::none;
 	bool failed = false;
 	Atomic<u32> deadline{deadline_ms};
@@ -396,8 +403,12 @@ void Cqp::State::post(const hw::CqpWqe &wqe, const Slot &slot)
 
 	slots[head] = slot;
 	slots[head].taken = true;
-	slots[head].posted_ms = shim_now_ms();
 	in_flight++;
+	if (tracing(SHIM_TRACE_CQP_POST)) {
+		const shim_traced_command command = describe(head);
+
+		shim_trace_cqp_post(device.shim, &command);
+	}
 	if (++head == hw::cqp_ring_entries) {
 		head = 0;
 		lap = !lap;
@@ -409,14 +420,16 @@ void Cqp::State::post(const hw::CqpWqe &wqe, const Slot &slot)
 void Cqp::State::post_for(Waiter &waiter)
 {
 	waiter.posted = true;
-	waiter.posted_ms = shim_now_ms();
-	post(waiter.wqe, {.op = waiter.op, .waiter = &waiter});
+	waiter.posted_ns = shim_now_ns();
+	post(waiter.wqe, {.op = waiter.op, .waiter = &waiter, .posted_ns = waiter.posted_ns});
 }
 
 void Cqp::State::drain_backlog()
 {
-	while (!backlog.empty() && room())
+	while (!backlog.empty() && room()) {
+		backlog_length--;
 		post_for(*backlog.pop_front());
+	}
 }
 
 /** Free the slot of a command that has been answered; what it was. */
@@ -440,7 +453,7 @@ Status Cqp::submit(hw::CqpOp op, hw::CqpWqe &wqe, CqpCallback done, void *arg)
 		/* Those who wait come first. */
 		if (!s.backlog.empty() || !s.room())
 			return Error::again;
-		s.post(wqe, {.op = op, .callback = done, .arg = arg});
+		s.post(wqe, {.op = op, .callback = done, .arg = arg, .posted_ns = shim_now_ns()});
 	}
 	s.watchdog.queue_ms(device_.shim, deadline_ms);
 	return {};
@@ -460,10 +473,12 @@ Result<u32> Cqp::execute(hw::CqpOp op, hw::CqpWqe &wqe)
 			return Error::no_device;
 		if (mode == Mode::registers)
 			tail = device_.read(reg::pfpe_cqptail);
-		if (s.backlog.empty() && s.room())
+		if (s.backlog.empty() && s.room()) {
 			s.post_for(me);
-		else
+		} else {
+			s.backlog_length++;
 			s.backlog.push_back(me.node);
+		}
 	}
 	switch (mode) {
 	case Mode::none:
@@ -540,6 +555,40 @@ CqpOutcome Cqp::State::outcome_of(u16 major, u16 minor, u32 return_value, bool e
 		.minor = minor};
 }
 
+/** The command in a slot that is taken. The lock is held. */
+shim_traced_command Cqp::State::describe(u32 index) const
+{
+	const Slot &slot = slots[index];
+	const hw::Field *object = hw::cqp_object(slot.op);
+
+	return {.name = hw::cqp_layout(static_cast<u32>(slot.op)).name,
+		.object = object ? object->name : "-",
+		.number = object ? static_cast<u32>(ring.as<hw::CqpWqe>()[index].get(*object)) : 0,
+		.slot = index,
+		.in_flight = in_flight};
+}
+
+/** Tell listeners of the end of a command, whose slot is still taken. The lock is held. */
+void Cqp::State::trace_end(u32 index, const CqpOutcome &outcome) const
+{
+	if (!tracing(SHIM_TRACE_CQP_DONE))
+		return;
+	shim_traced_command command = describe(index);
+
+	command.us = (shim_now_ns() - slots[index].posted_ns) / ns_per_us;
+	command.error = outcome.status.code();
+	command.major = outcome.major;
+	command.minor = outcome.minor;
+	command.value = outcome.return_value;
+	if (outcome.status.ok())
+		command.result = "ok";
+	else if (outcome.status.is(Error::no_device))
+		command.result = "no answer";
+	else
+		command.result = cqp_error_name(outcome.major, outcome.minor);
+	shim_trace_cqp_done(device.shim, &command);
+}
+
 /** Wake who waits for the command of @slot. The lock is held; callbacks are the caller's. */
 void Cqp::State::end(const Slot &slot, const CqpOutcome &outcome)
 {
@@ -587,10 +636,11 @@ bool Cqp::State::take_answer(Slot &ended, CqpOutcome &outcome)
 		ended = {};
 		return true;
 	}
-	ended = release(index);
 	outcome = outcome_of(static_cast<u16>(f::major_error.take(last)),
 			     static_cast<u16>(f::minor_error.take(last)), return_value,
 			     f::error.take(last));
+	trace_end(index, outcome);
+	ended = release(index);
 	end(ended, outcome);
 	drain_backlog();
 	return true;
@@ -661,10 +711,12 @@ void Cqp::State::end_by_registers(Waiter &me, bool error)
 {
 	u32 codes = error ? device.read(reg::pfpe_cqperrcodes) : 0;
 	SpinGuard guard(lock);
+	u32 index = (head + hw::cqp_ring_entries - 1) % hw::cqp_ring_entries;
 
-	release((head + hw::cqp_ring_entries - 1) % hw::cqp_ring_entries);
 	me.outcome = outcome_of(static_cast<u16>(reg::cqperrcodes_major.take(codes)),
 				static_cast<u16>(reg::cqperrcodes_minor.take(codes)), 0, error);
+	trace_end(index, me.outcome);
+	release(index);
 }
 
 /** Before the CCQ: the command has ended when the consumer index is no longer @tail. */
@@ -717,7 +769,7 @@ bool Cqp::State::time_is_up(const Waiter &me, u32 ms)
 {
 	SpinGuard guard(lock);
 
-	return me.posted && shim_now_ms() - me.posted_ms >= ms;
+	return me.posted && shim_now_ns() - me.posted_ns >= ms * ns_per_ms;
 }
 
 void Cqp::State::wait_interrupt(Waiter &me)
@@ -754,16 +806,17 @@ void Cqp::State::watch(void *arg)
 	s.reap();
 	{
 		SpinGuard guard(s.lock);
-		u64 now = shim_now_ms();
+		u64 now = shim_now_ns();
 
 		for (u32 i = 0; i < hw::cqp_ring_entries && !s.failed; i++) {
 			const Slot &slot = s.slots[i];
 
 			if (!slot.taken || slot.waiter)
 				continue;
-			if (!unattended || now - slot.posted_ms > age) {
+			u64 slot_age = (now - slot.posted_ns) / ns_per_ms;
+			if (!unattended || slot_age > age) {
 				oldest = slot.op;
-				age = now - slot.posted_ms;
+				age = slot_age;
 			}
 			unattended = true;
 		}
@@ -773,6 +826,58 @@ void Cqp::State::watch(void *arg)
 		s.give_up(oldest);
 	else if (unattended)
 		s.watchdog.queue_ms(s.device.shim, static_cast<u32>(deadline - age));
+}
+
+/* ---- What administrators see ---- */
+
+static const char *mode_name(Mode mode)
+{
+	switch (mode) {
+	case Mode::none:
+		return "none";
+	case Mode::registers:
+		return "registers";
+	case Mode::polling:
+		return "polling";
+	case Mode::interrupts:
+		return "interrupts";
+	}
+	return "unknown";
+}
+
+/** Slot by slot, so that the lock is never held for long. */
+void Cqp::show(shim_text *text) const
+{
+	State &s = *state_;
+
+	{
+		SpinGuard guard(s.lock);
+
+		shim_print(text, "entries %u\nhead %u\nin_flight %u\nbacklog %u\nanswers_by %s\n",
+			   hw::cqp_ring_entries, s.head, s.in_flight, s.backlog_length,
+			   s.failed ? "none, the device is dead" : mode_name(s.mode));
+	}
+	shim_print(text, "%-5s %-20s %-10s %10s %s\n", "slot", "command", "object", "age_us",
+		   "who");
+	for (u32 i = 0; i < hw::cqp_ring_entries; i++) {
+		shim_traced_command command;
+		Slot slot;
+		{
+			SpinGuard guard(s.lock);
+
+			slot = s.slots[i];
+			if (slot.taken)
+				command = s.describe(i);
+		}
+		if (!slot.taken)
+			continue;
+		shim_print(text, "%-5u %-20s %-5s %-4u %10llu %s\n", i, command.name,
+			   command.object, command.number,
+			   (shim_now_ns() - slot.posted_ns) / ns_per_us,
+			   slot.waiter	   ? "waits"
+			   : slot.callback ? "will be called"
+					   : "nobody");
+	}
 }
 
 void Cqp::hurry()
@@ -791,6 +896,7 @@ void Cqp::fail_all()
 		SpinGuard guard(s.lock);
 
 		s.failed = true;
+		s.backlog_length = 0;
 		while (Waiter *waiter = s.backlog.pop_front()) {
 			waiter->outcome = gone;
 			waiter->done.complete();
@@ -803,6 +909,8 @@ void Cqp::fail_all()
 			SpinGuard guard(s.lock);
 
 			slot = s.slots[i];
+			if (slot.taken)
+				s.trace_end(i, gone);
 			s.end(slot, gone);
 			s.slots[i].waiter = nullptr;
 			s.slots[i].callback = nullptr;

@@ -122,6 +122,9 @@ public:
 	/** Removal has begun: what has no answer soon is not waited for. Any context. */
 	void hurry();
 
+	/** Ring and commands in flight, for debugfs. Any context. */
+	void show(shim_text *text) const;
+
 	/** End all commands with Error::no_device; from now on none is posted. Any context. */
 	void fail_all();
 

@@ -21,6 +21,7 @@
 
 #include "../base/atomic.h"
 #include "../base/lookup_table.h"
+#include "../base/trace.h"
 #include "../cqp/commands.h"
 #include "../device.h"
 #include "../hw/eq.h"
@@ -167,6 +168,7 @@ struct EventQueues::State {
 	bool async_stuck();
 	void dispatch(const hw::Aeqe &entry);
 	bool to_cq(u32 id, const AsyncEvent &event);
+	void trace(const AsyncEvent &event, const char *object, u32 number, bool known) const;
 	static void look(void *state);
 
 	Device &device;
@@ -441,6 +443,7 @@ bool EventQueues::Ceq::take(Device &device, CqSlot *cqs, u32 cq_limit)
 		if (!ring.take(hw::ceqe::valid, entry))
 			return false;
 		u64 id = entry.get(hw::ceqe::context);
+		bool known = true;
 
 		if (id == hw::ccq_number && number == 0) {
 			device.write(reg::pfpe_cqack, hw::ccq_number);
@@ -450,10 +453,13 @@ bool EventQueues::Ceq::take(Device &device, CqSlot *cqs, u32 cq_limit)
 			cqs[id].cq->on_completion_event();
 		} else {
 			/* Of a CQ that is gone, or nonsense. */
+			known = false;
 			shim_log_limited(device.shim, SHIM_DBG,
 					 "CEQ %u: event of CQ %llu, which is not there", number,
 					 id);
 		}
+		if (tracing(SHIM_TRACE_CEQ_EVENT))
+			shim_trace_ceq_event(device.shim, number, id, known);
 	}
 	return true;
 }
@@ -549,6 +555,7 @@ void EventQueues::State::dispatch(const hw::Aeqe &entry)
 				  .source = static_cast<u8>(source),
 				  .wqe_index = static_cast<u32>(entry.get(f::wqe_index)),
 				  .info = &info};
+	const char *object = "object";
 	bool known = false;
 
 	if (entry.get(f::overflow))
@@ -559,19 +566,41 @@ void EventQueues::State::dispatch(const hw::Aeqe &entry)
 	if (info.action == AeAction::device_fatal) {
 		shim_log_limited(device.shim, SHIM_ERR, "event 0x%03x, %s: %s", code,
 				 hw::ae_name(code), info.meaning);
+		trace(event, "device", 0, true);
 		return device.declare_dead(info.meaning);
 	}
 
 	if (info.object == AeObject::qp ||
-	    (info.object == AeObject::by_source && hw::ae_source_is_qp(source)))
+	    (info.object == AeObject::by_source && hw::ae_source_is_qp(source))) {
+		object = "qp";
 		known = qps.with(id, [&](Qp &qp) { qp.on_async_event(event); });
-	else if (info.object == AeObject::cq ||
-		 (info.object == AeObject::by_source && hw::ae_source_is_cq(source)))
+	} else if (info.object == AeObject::cq ||
+		   (info.object == AeObject::by_source && hw::ae_source_is_cq(source))) {
+		object = "cq";
 		known = to_cq(id, event);
+	}
+	trace(event, object, id, known);
 	if (!known)
 		shim_log_limited(device.shim, SHIM_DBG,
 				 "event 0x%03x, %s, of object %u (%s): nobody's", code,
 				 hw::ae_name(code), id, ae_source_name(source));
+}
+
+/** @object: what @number is the number of; @known: there is one of that number. */
+void EventQueues::State::trace(const AsyncEvent &event, const char *object, u32 number,
+			       bool known) const
+{
+	if (!tracing(SHIM_TRACE_ASYNC_EVENT))
+		return;
+	const shim_traced_event traced = {.code = event.code,
+					  .name = hw::ae_name(event.code),
+					  .object = object,
+					  .number = number,
+					  .source = ae_source_name(event.source),
+					  .request = event.wqe_index,
+					  .known = known};
+
+	shim_trace_async_event(device.shim, &traced);
 }
 
 bool EventQueues::State::to_cq(u32 id, const AsyncEvent &event)
@@ -623,6 +652,42 @@ void EventQueues::remove_qp(Qp &qp)
 void EventQueues::for_each_qp(void (*use)(void *arg, Qp &qp), void *arg)
 {
 	state_->qps.for_each([&](Qp &qp) { use(arg, qp); });
+}
+
+/* ---- What administrators see ---- */
+
+template <class Queue> static void show_ring(shim_text *text, Queue &queue)
+{
+	u32 entries, next;
+	u64 taken;
+	{
+		SpinGuard guard(queue.lock);
+
+		entries = queue.ring.entries;
+		next = queue.ring.next;
+		taken = queue.ring.taken;
+	}
+	shim_print(text, " entries %u next %u taken %llu\n", entries, next, taken);
+}
+
+void EventQueues::show(shim_text *text) const
+{
+	const State &s = *state_;
+
+	for (usize i = 0; i < s.vectors.count(); i++) {
+		const Vector &vector = *s.vectors[i];
+
+		shim_print(text, "vector %u msix %u irq %d\n", vector.index, vector.hw_index,
+			   shim_vector_irq(device_.shim, vector.index));
+		if (vector.has_aeq) {
+			shim_print(text, "  aeq");
+			show_ring(text, state_->aeq);
+		}
+		if (vector.ceq) {
+			shim_print(text, "  ceq %u", vector.ceq->number);
+			show_ring(text, *vector.ceq);
+		}
+	}
 }
 
 } // namespace irdma

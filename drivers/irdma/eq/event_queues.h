@@ -63,6 +63,9 @@ public:
 	/** Call @use(Qp &) for each QP, with the table's lock held. */
 	void for_each_qp(void (*use)(void *arg, Qp &qp), void *arg);
 
+	/** Vectors and rings, for debugfs. Any context. */
+	void show(shim_text *text) const;
+
 private:
 	struct Ceq; /* in event_queues.cpp */
 	struct Aeq;

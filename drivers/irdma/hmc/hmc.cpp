@@ -422,4 +422,17 @@ void Hmc::release()
 	backed_bytes_ = 0;
 }
 
+void Hmc::show(shim_text *text) const
+{
+	shim_print(text, "segments_from %u\nsegments_allowed %u\nbacked_bytes %llu\n", first_sd_,
+		   max_sds_, backed_bytes_);
+	shim_print(text, "%-10s %10s %10s %6s %14s\n", "kind", "count", "offered", "bytes", "base");
+	for (const hw::HmcObjectInfo &info : hw::hmc_object_info) {
+		const Object &o = object_[static_cast<u8>(info.object)];
+
+		shim_print(text, "%-10s %10u %10u %6u %#14llx\n", info.name, o.count, o.max_count,
+			   o.bytes, o.base);
+	}
+}
+
 } // namespace irdma

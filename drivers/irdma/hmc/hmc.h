@@ -41,6 +41,9 @@ public:
 	/** Memory behind segments, bytes. */
 	u64 backed_bytes() const { return backed_bytes_; }
 
+	/** Objects and segments, for debugfs. Any context. */
+	void show(shim_text *text) const;
+
 	/**
 	 * Memory of segment @sd, backed now if it is not yet. For the PBLE pool. May sleep.
 	 */

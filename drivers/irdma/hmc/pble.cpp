@@ -95,6 +95,17 @@ struct PblePool::Segment {
 		return none;
 	}
 
+	u32 longest_free_words() const
+	{
+		u32 longest = 0, run = 0;
+
+		for (u32 w = 0; w < words; w++) {
+			run = taken[w] ? 0 : run + 1;
+			longest = max(longest, run);
+		}
+		return longest;
+	}
+
 	void mark(u32 at, u32 count, bool now_taken)
 	{
 		used += now_taken ? count : -count;
@@ -240,6 +251,23 @@ u64 PblePool::backed_bytes()
 	for (u32 i = 0; i < state_->count; i++)
 		words += state_->segments[i]->words;
 	return words * word_pbles * hw::pble_bytes;
+}
+
+void PblePool::show(shim_text *text)
+{
+	MutexGuard guard(state_->mutex);
+
+	shim_print(text, "%-8s %10s %8s %8s %12s\n", "segment", "first", "entries", "used",
+		   "longest_free");
+	for (u32 i = 0; i < state_->count; i++) {
+		const Segment &segment = *state_->segments[i];
+
+		shim_print(text, "%-8u %10u %8u %8u %12u\n", i, segment.first,
+			   segment.granules() * granule, segment.used * granule,
+			   segment.longest_free_words() * word_pbles);
+	}
+	shim_print(text, "not_backed %llu\n",
+		   (state_->end_fpm - state_->next_fpm) / hw::pble_bytes);
 }
 
 /** Add the PBLEs of one more segment. The mutex is held, or nobody knows the pool yet. */

@@ -115,6 +115,8 @@ public:
 	u64 used();
 	/** Memory of the pool, bytes. May sleep. */
 	u64 backed_bytes();
+	/** Segments and what is free in them, for debugfs. May sleep. */
+	void show(shim_text *text);
 
 private:
 	friend class PbleRun;

@@ -708,6 +708,51 @@ constexpr Layout cqp_layout(u32 opcode)
 	return {"", nullptr, 0};
 }
 
+/** The field that says which object a command is about; null: it is about none of many. */
+constexpr const Field *cqp_object(CqpOp op)
+{
+	switch (op) {
+	case CqpOp::create_qp:
+	case CqpOp::modify_qp:
+	case CqpOp::destroy_qp:
+		return &cqp_qp::qp;
+	case CqpOp::upload_context:
+		return &cqp_upload::qp;
+	case CqpOp::flush_wqes:
+		return &cqp_flush::qp;
+	case CqpOp::suspend_qp:
+	case CqpOp::resume_qp:
+		return &cqp_suspend::qp;
+	case CqpOp::create_cq:
+	case CqpOp::modify_cq:
+	case CqpOp::destroy_cq:
+		return &cqp_cq::cq;
+	case CqpOp::create_ceq:
+	case CqpOp::destroy_ceq:
+		return &cqp_ceq::ceq;
+	case CqpOp::alloc_stag:
+	case CqpOp::reg_mr:
+	case CqpOp::query_stag:
+	case CqpOp::reg_shared_mr:
+	case CqpOp::dealloc_stag:
+		return &cqp_stag::index;
+	case CqpOp::manage_arp:
+		return &cqp_arp::index;
+	case CqpOp::create_ah:
+	case CqpOp::modify_ah:
+	case CqpOp::destroy_ah:
+		return &cqp_ah::ah;
+	case CqpOp::create_mcast:
+	case CqpOp::modify_mcast:
+	case CqpOp::destroy_mcast:
+		return &cqp_mcast::group;
+	case CqpOp::work_sched_node:
+		return &cqp_ws::node;
+	default:
+		return nullptr;
+	}
+}
+
 } // namespace irdma::hw
 
 #endif

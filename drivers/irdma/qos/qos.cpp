@@ -217,6 +217,26 @@ bool Qos::priority_tagging() const
 	return state_->map.num_tc > 1 && !state_->map.dscp_mode;
 }
 
+/* ---- What administrators see ---- */
+
+/** Lists stand still while the mutex is held, and while a change has it not: see begin_change(). */
+void Qos::show(shim_text *text)
+{
+	State &s = *state_;
+	MutexGuard guard(s.mutex);
+
+	shim_print(text, "classes %u\nmode %s\n", static_cast<u32>(s.map.num_tc),
+		   s.map.dscp_mode ? "dscp" : "vlan");
+	s.tree.show(text);
+	for (u32 priority = 0; priority < priorities; priority++) {
+		shim_print(text, "priority %u class %u users %u QPs", priority,
+			   static_cast<u32>(s.map.up2tc[priority]), s.users[priority]);
+		for (Qp &qp : s.qps[priority])
+			shim_print(text, " %u", qp.number());
+		shim_print(text, "\n");
+	}
+}
+
 /* ---- Gate ---- */
 
 void Qos::enter()

@@ -109,6 +109,9 @@ public:
 	/** No more of ice's events come: a change that is under way ends here. May sleep. */
 	void on_removal();
 
+	/** Classes, tree and QPs by priority, for debugfs. May sleep. */
+	void show(shim_text *text);
+
 	/** A QP that a change has suspended stands still. Any context. */
 	void on_suspended();
 

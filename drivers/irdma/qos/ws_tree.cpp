@@ -175,4 +175,23 @@ void WsTree::remove_leaf(u8 tc)
 	remove_trunk_if_bare();
 }
 
+void WsTree::show(shim_text *text) const
+{
+	if (root_)
+		shim_print(text, "node %u root\n", root_node);
+	if (vsi_node_)
+		shim_print(text, "node %u parent %u vsi %u\n", vsi_node_.value(), root_node,
+			   device_.port.vsi);
+	for (u32 tc = 0; tc < SHIM_MAX_TC; tc++) {
+		const Leaf &leaf = leaf_[tc];
+
+		if (leaf.node)
+			shim_print(text,
+				   "node %u parent %u class %u weight %u qs_handle %u teid %#x\n",
+				   leaf.node.value(), vsi_node_.value(), tc,
+				   static_cast<u32>(leaf.weight), static_cast<u32>(leaf.qs_handle),
+				   leaf.teid);
+	}
+}
+
 } // namespace irdma

@@ -35,6 +35,8 @@ public:
 	void remove_leaf(u8 tc);
 	/** Handle of the queue set; 0 if there is no leaf. */
 	u16 qs_handle(u8 tc) const { return leaf_[tc].qs_handle; }
+	/** The nodes, for debugfs. */
+	void show(shim_text *text) const;
 
 private:
 	struct Node;

@@ -2,6 +2,7 @@
 /* The device's ARP table; see arp.h. */
 #include "arp.h"
 
+#include "../base/trace.h"
 #include "../cqp/commands.h"
 #include "../device.h"
 #include "../hw/limits.h"
@@ -155,11 +156,32 @@ void ArpTable::destroy()
 	state_ = {};
 }
 
+/* The caller has a share, so the address stays. */
+void ArpTable::trace(u16 index, u64 mac, Status written) const
+{
+	const ArpKey &key = state_->slots[index].key;
+	shim_traced_arp entry = {
+		.index = index,
+		.ip = {key.ip.word[0], key.ip.word[1], key.ip.word[2], key.ip.word[3]},
+		.ipv4 = key.ip.ipv4,
+		.vlan = key.vlan,
+		.error = written.code()};
+
+	for (u32 i = 0; i < array_size(entry.mac); i++)
+		entry.mac[i] = static_cast<u8>(mac >> (40 - 8 * i));
+	shim_trace_arp(device_.shim, &entry);
+}
+
 Status ArpTable::write_entry(u16 index, u64 mac, bool may_sleep)
 {
 	const cmd::ManageArp command{.index = index, .valid = true, .mac = mac};
 
-	return (may_sleep ? device_.cqp.run(command) : device_.cqp.run_atomic(command)).status();
+	Status written =
+		(may_sleep ? device_.cqp.run(command) : device_.cqp.run_atomic(command)).status();
+
+	if (tracing(SHIM_TRACE_ARP))
+		trace(index, mac, written);
+	return written;
 }
 
 /* The lock is held, also in what follows. */
@@ -313,6 +335,38 @@ void ArpTable::own_address(const ArpKey &key, u64 mac, bool present)
 
 	if (!exchange(s.slots[entry.index()].own, true))
 		entry.table_ = nullptr; /* the slot keeps the share */
+}
+
+/** Entry by entry, so that the lock is never held for long. */
+void ArpTable::show(shim_text *text) const
+{
+	State &s = *state_;
+
+	shim_print(text, "entries %llu\n", static_cast<u64>(s.slots.count() - 1));
+	shim_print(text, "%-5s %-40s %5s %-17s %6s %s\n", "index", "address", "vlan", "mac",
+		   "shares", "state");
+	for (u32 i = 1; i < s.slots.count(); i++) {
+		ArpSlot slot;
+		{
+			SpinGuard guard(s.lock);
+
+			slot = s.slots[i];
+		}
+		if (!slot.occupied)
+			continue;
+		const u32(&word)[4] = slot.key.ip.word;
+		const bool ipv4 = slot.key.ip.ipv4;
+		const u32 shown[4] = {__builtin_bswap32(word[0]), __builtin_bswap32(word[1]),
+				      __builtin_bswap32(ipv4 ? 0xffff : word[2]),
+				      __builtin_bswap32(word[3])};
+		const u64 mac = __builtin_bswap64(slot.mac << 16);
+
+		shim_print(text, "%-5u %-40pI6c %5u %pM %6u%s%s%s\n", i,
+			   static_cast<const void *>(shown), static_cast<u32>(slot.key.vlan),
+			   static_cast<const void *>(&mac), slot.shares,
+			   slot.in_device ? " in_device" : "", slot.own ? " own" : "",
+			   slot.followed ? " neighbour" : "");
+	}
 }
 
 } // namespace irdma

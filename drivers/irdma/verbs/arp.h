@@ -100,6 +100,9 @@ public:
 	 */
 	void own_address(const ArpKey &key, u64 mac, bool present);
 
+	/** The entries that hold an address, for debugfs. Any context. */
+	void show(shim_text *text) const;
+
 private:
 	friend class ArpEntry;
 	struct State; /* in arp.cpp */
@@ -109,6 +112,7 @@ private:
 	Status no_space() const;
 	Status bring_up_to_date(u16 index, bool may_sleep);
 	Status write_entry(u16 index, u64 mac, bool may_sleep);
+	void trace(u16 index, u64 mac, Status written) const;
 
 	Device &device_;
 	Owner<State> state_;

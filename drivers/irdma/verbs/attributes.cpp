@@ -60,10 +60,9 @@ void irdma_query_device(irdma_device *device, irdma_device_attr *attr)
 
 /**
  * irdma_get_uk_attr() - limits as the provider library wants them
- * @device: the device
  * @attr: gets them
  *
- * Any context.
+ * All devices have the same. Any context.
  */
 void irdma_get_uk_attr(irdma_device *, irdma_uk_attr *attr)
 {

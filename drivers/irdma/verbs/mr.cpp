@@ -5,6 +5,7 @@
  */
 #include "mr.h"
 
+#include "../base/trace.h"
 #include "../hw/limits.h"
 
 namespace irdma {
@@ -344,6 +345,37 @@ void Mr::bury()
 
 using namespace irdma;
 
+/* Tell listeners of an MR, or that there is none: @traced is what was asked for. */
+static void trace_made(Device &device, shim_traced_mr traced, const Result<Owner<Mr>> &mr)
+{
+	if (!tracing(SHIM_TRACE_MR_REGISTER))
+		return;
+	traced.list = "-";
+	traced.error = mr.code();
+	if (mr.ok()) {
+		const irdma_mr_details details = mr.value()->details();
+
+		traced.stag = mr.value()->stag();
+		traced.page_size = details.page_size;
+		traced.pages = details.pages;
+		traced.list = details.list;
+	}
+	shim_trace_mr_register(device.shim, &traced);
+}
+
+static const char *kind_name(irdma_mr_kind kind)
+{
+	switch (kind) {
+	case IRDMA_MR_MEMORY:
+		return "memory";
+	case IRDMA_MR_QP:
+		return "qp_ring";
+	case IRDMA_MR_CQ:
+		return "cq_ring";
+	}
+	return "unknown";
+}
+
 /* Hand a new MR over to the shim. */
 static int give(Result<Owner<Mr>> mr, irdma_mr **out, u32 *lkey, u32 *rkey)
 {
@@ -369,7 +401,15 @@ static int give(Result<Owner<Mr>> mr, irdma_mr **out, u32 *lkey, u32 *rkey)
 int irdma_mr_register(irdma_device *device, const irdma_mr_params *params, irdma_mr **out,
 		      u32 *lkey, u32 *rkey)
 {
-	return give(Mr::register_user(*from_c(device), *params), out, lkey, rkey);
+	auto mr = Mr::register_user(*from_c(device), *params);
+
+	trace_made(*from_c(device),
+		   {.kind = kind_name(params->kind),
+		    .va = params->va,
+		    .length = params->length,
+		    .access = params->access},
+		   mr);
+	return give(move(mr), out, lkey, rkey);
 }
 
 /**
@@ -386,7 +426,15 @@ int irdma_mr_register(irdma_device *device, const irdma_mr_params *params, irdma
 int irdma_mr_reregister(irdma_mr *mr, const irdma_mr_change *change, irdma_mr **out, u32 *lkey,
 			u32 *rkey)
 {
-	return give(from_c(mr)->reregister(*change), out, lkey, rkey);
+	auto other = from_c(mr)->reregister(*change);
+
+	trace_made(from_c(mr)->device(),
+		   {.kind = "anew",
+		    .va = change->va,
+		    .length = change->length,
+		    .access = change->access},
+		   other);
+	return give(move(other), out, lkey, rkey);
 }
 
 /**
@@ -403,7 +451,10 @@ int irdma_mr_reregister(irdma_mr *mr, const irdma_mr_change *change, irdma_mr **
 int irdma_mr_dma(irdma_device *device, irdma_pd *pd, u32 access, irdma_mr **out, u32 *lkey,
 		 u32 *rkey)
 {
-	return give(Mr::register_dma(*from_c(device), *from_c(pd), access), out, lkey, rkey);
+	auto mr = Mr::register_dma(*from_c(device), *from_c(pd), access);
+
+	trace_made(*from_c(device), {.kind = "dma", .access = access}, mr);
+	return give(move(mr), out, lkey, rkey);
 }
 
 /**
@@ -420,7 +471,10 @@ int irdma_mr_dma(irdma_device *device, irdma_pd *pd, u32 access, irdma_mr **out,
 int irdma_mr_alloc(irdma_device *device, irdma_pd *pd, u32 pages, irdma_mr **out, u32 *lkey,
 		   u32 *rkey)
 {
-	return give(Mr::alloc_fast(*from_c(device), *from_c(pd), pages), out, lkey, rkey);
+	auto mr = Mr::alloc_fast(*from_c(device), *from_c(pd), pages);
+
+	trace_made(*from_c(device), {.kind = "fast", .length = u64{pages} * hw::page_size}, mr);
+	return give(move(mr), out, lkey, rkey);
 }
 
 /**
@@ -482,6 +536,9 @@ int irdma_mr_deregister(irdma_mr *mr, bool may_fail)
 {
 	Status done = from_c(mr)->deregister(may_fail);
 
+	if (tracing(SHIM_TRACE_MR_DEREGISTER))
+		shim_trace_mr_deregister(from_c(mr)->device().shim, from_c(mr)->stag(),
+					 done.code());
 	if (done.ok())
 		destroy(from_c(mr));
 	return done.code();

@@ -70,6 +70,7 @@ public:
 
 	/** 0 if it has none. */
 	u32 stag() const { return stag_.value(); }
+	Device &device() const { return device_; }
 
 	/** What administrators see. */
 	irdma_mr_details details() const;

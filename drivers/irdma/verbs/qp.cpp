@@ -42,13 +42,6 @@ u32 attribute_at_fault(u32 from, u32 to, u32 type, u32 mask)
 	return 0;
 }
 
-const char *state_name(u32 state)
-{
-	static constexpr const char *names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
-
-	return state < array_size(names) ? names[state] : "unknown state";
-}
-
 } // namespace
 
 Qp::Qp(Device &device, const irdma_qp_params &params)
@@ -216,6 +209,7 @@ Status Qp::create(irdma_qp_result &result)
 	device_.events.add_qp(*this);
 	listed_ = true;
 
+	trace_state(SHIM_QPS_RESET, SHIM_QPS_RESET, "create", {});
 	result.number = number_;
 	result.max_send_wr = sizes_.max_send_wr();
 	result.max_recv_wr = sizes_.max_recv_wr();
@@ -290,6 +284,7 @@ void Qp::say_refused(const QpRefusal &refusal, const irdma_qp_change &change, St
 	shim_log_limited(device_.shim, SHIM_INFO, "QP %u, %s to %s: refused %s 0x%llx%s, error %d",
 			 number_, state_name(attr_.state), state_name(next_state(attr_, change)),
 			 refusal.attribute, refusal.value, refusal.remark, why.code());
+	trace_refused(refusal, next_state(attr_, change), why);
 }
 
 Status Qp::modify(const irdma_qp_change &change)
@@ -305,11 +300,14 @@ Status Qp::modify(const irdma_qp_change &change)
 	QpPlan plan;
 	Status status = plan_modify(now, facts_of(change), change, plan, refusal);
 
-	if (!status.ok()) {
+	u32 from = attr_.state, to = next_state(attr_, change);
+
+	if (status.ok())
+		status = carry_out(plan);
+	else
 		say_refused(refusal, change, status);
-		return status;
-	}
-	return carry_out(plan);
+	trace_state(from, to, "modify", status);
+	return status;
 }
 
 /*
@@ -359,6 +357,8 @@ Status Qp::carry_out(QpPlan &plan)
 		placement_ = move(placement);
 	}
 	adopt(plan);
+	if (plan.new_path)
+		trace_path();
 	return {};
 }
 
@@ -634,6 +634,8 @@ Status Qp::destroy(bool may_fail)
 		set_post_state(SHIM_QPS_RESET);
 		forget_work();
 	}
+	if (listed_)
+		trace_state(attr_.state, SHIM_QPS_RESET, "destroy", destroyed);
 	if (!destroyed.ok())
 		bury();
 	arp_.reset();

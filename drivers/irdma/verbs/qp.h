@@ -69,6 +69,9 @@ constexpr bool runs(hw::QpState state)
 	return state == hw::QpState::rtr || state == hw::QpState::rts || state == hw::QpState::sqd;
 }
 
+/** Name of a verbs state, SHIM_QPS_*. */
+const char *state_name(u32 state);
+
 class Qp {
 public:
 	Qp(Device &device, const irdma_qp_params &params);
@@ -145,6 +148,11 @@ private:
 	void stay();
 	void bury();
 	void say_refused(const QpRefusal &refusal, const irdma_qp_change &change, Status why);
+	/* qp_details.cpp */
+	void trace_state(u32 from, u32 to, const char *cause, Status status) const;
+	void trace_refused(const QpRefusal &refusal, u32 to, Status why) const;
+	void trace_path();
+
 	hw::QpType hw_type() const { return connected() ? hw::QpType::rc : hw::QpType::ud; }
 	void ring_doorbell();
 

@@ -175,7 +175,10 @@ bool Qp::enter_error(const AsyncEvent &event, u32 life)
 	if (!stopped.ok() && !stopped.is(Error::busy)) /* busy: it was there already */
 		shim_log_limited(device_.shim, SHIM_WARN,
 				 "QP %u: the device does not take it to error", number_);
+	u32 from = attr_.state;
 	adopt(plan);
+	trace_state(from, SHIM_QPS_ERR, event.code ? hw::ae_name(event.code) : "traffic_classes",
+		    {});
 	flush(true, true, of_sq ? event.info->sq_flush : hw::FlushCode::general,
 	      of_rq ? event.info->rq_flush : hw::FlushCode::general);
 	return true;

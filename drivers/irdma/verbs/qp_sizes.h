@@ -27,8 +27,9 @@ struct QpSizes {
 u32 ring_size_code(u32 quanta);
 
 /**
- * Sizes for @params.
+ * Sizes for a QP.
  *
+ * @params: what is asked for
  * @ring_sizes_given: max_send_wr and max_recv_wr are the rings' sizes in requests, as provider
  * libraries give them that do not know IRDMA_ALLOC_UCTX_USE_RAW_ATTR, among them the one of
  * rdma-core 44.

@@ -127,7 +127,6 @@ using namespace irdma;
 
 /**
  * irdma_ucontext_create() - a process opens the device
- * @device: the device
  * @raw_attr: sizes of QPs will come as the application gives them, not in quanta
  * @out: gets the user context
  *
