@@ -336,7 +336,7 @@ void vt_test_ah(void)
 {
 	struct rdma_ah_attr path = vt_path(), got;
 	struct ib_ah *ah[HANDLES];
-	DEFINE_SPINLOCK(lock);
+	static DEFINE_SPINLOCK(lock);
 	unsigned long flags;
 	int i;
 
@@ -376,7 +376,7 @@ void vt_test_ah(void)
 
 static struct ib_ah *atomic_ah(struct rdma_ah_attr *path)
 {
-	DEFINE_SPINLOCK(lock);
+	static DEFINE_SPINLOCK(lock);
 	unsigned long flags;
 	struct ib_ah *ah;
 
