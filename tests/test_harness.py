@@ -79,6 +79,11 @@ def known_report_hides_no_other() -> None:
     often = re.sub("ice .* supported", "exceeded 7 overlapping mappings of cacheline 0x1", overlap)
     for known in (overlap, often, LOCK_ORDER, overlap + often + overlap + LOCK_ORDER + overlap):
         assert found_in(known) == [], found_in(known)
+    # Two CPUs at once.
+    first, second = overlap.splitlines(), often.splitlines()
+    mixed = "\n".join(line for pair in zip(first, second) for line in pair)
+    assert found_in(mixed) == [], found_in(mixed)
+    assert found_in(mixed.replace("exceeded 7", "device driver frees"))
     oops = "BUG: unable to handle page fault"
     for others in ((oops, "", ""), ("", oops, ""), ("", "", oops)):
         assert any(oops in line for line in found_in(OVERLAP.format(*others))), others

@@ -16,10 +16,10 @@ from knownreports import without_known
 REPORTS = re.compile(
     r"WARNING:|BUG:|\bOops\b|Call Trace|kernel BUG|general protection|Kernel panic|"
     r"possible (circular|recursive|irq lock|deadlock)|suspicious RCU|INFO: task .* blocked|"
-    r"INFO: lockdep|bad unlock balance|held lock freed|sleeping function called|"
-    r"scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|DMA-API|refcount_t|"
-    r"rcu: .*(detected stalls|self-detected stall|kthread starved)|soft lockup|hard LOCKUP|"
-    r"list_(add|del) corruption|BUG [\w-]+ \(|Poison overwritten|pagealloc: |ODEBUG: |"
+    r"INFO: lockdep|INFO: trying to register non-static key|bad unlock balance|held lock freed|"
+    r"sleeping function called|scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|"
+    r"DMA-API|refcount_t|rcu: .*(detected stalls|self-detected stall|kthread starved)|"
+    r"soft lockup|hard LOCKUP|list_(add|del) corruption|BUG [\w-]+ \(|Poison overwritten|pagealloc: |ODEBUG: |"
     r"page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
     r"nobody cared|Unknown symbol|disagrees about version")
 
@@ -41,6 +41,7 @@ EXPECTED = [
     # What the kernel 6.12-san says of its checks as it boots.
     r"DMA-API: preallocated \d+ debug entries",
     r"DMA-API: debugging enabled by kernel config",
+    r"DMA-API: dma_debug_entry pool grown to \d+",
     r"RCU callback double-/use-after-free debug is enabled",
 ]
 

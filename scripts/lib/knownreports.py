@@ -40,23 +40,29 @@ KNOWN = (
           never=r"irdma|shim_"),
 )
 TRACE = re.compile("Call Trace:")
+MOST_LINES = 5000       # of reports that are printed at once
 # What stands before the text of a line, on the console and in a record.
 PREFIX = re.compile(r"\[ *\d+\.\d+\] |\d+,\d+,\d+,[^;]*;")
 
 
 def _report(lines: List[str], known: Known) -> List[str]:
-    """The report that begins with the first line, or nothing if it is not this one."""
-    for count, line in enumerate(lines[1:], 2):
-        if re.search(known.begin, line):
-            return []
-        if re.search(known.end, line):
+    """The report that begins with the first line, or nothing if it is not this one.
+
+    Several that CPUs print at once are one: each sign must be there as often as they are.
+    """
+    begun = ended = 0
+    for count, line in enumerate(lines, 1):
+        begun += bool(re.search(known.begin, line))
+        ended += bool(re.search(known.end, line))
+        if begun == ended:
             report = lines[:count]
             break
     else:
         return []
     if known.never and any(re.search(known.never, line) for line in report):
         return []
-    right = all(any(re.search(sign, line) for line in report) for sign in known.signs)
+    right = all(sum(bool(re.search(sign, line)) for line in report) >= begun
+                for sign in known.signs)
     return report if right else []
 
 
@@ -66,10 +72,11 @@ def without_known(text: str, reports: re.Pattern) -> Iterator[str]:
     at, after = 0, None
     while at < len(lines):
         known = next((k for k in KNOWN if re.search(k.begin, lines[at])), None)
-        report = _report(lines[at:at + 500], known) if known else []
+        report = _report(lines[at:at + MOST_LINES], known) if known else []
         if known:
             after = known.after if report else None
-        own = re.compile("|".join([known.begin, *known.signs])) if report else None
+        own = re.compile("|".join([known.begin, *known.signs, known.after or known.begin])
+                         ) if report else None
         for line in report:
             if reports.search(line) and not own.search(line) and not TRACE.search(line):
                 yield line
