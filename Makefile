@@ -17,12 +17,19 @@ root := $(CURDIR)
 build := $(root)/build
 format-sources = $(shell find drivers qemu -name '*.cpp' -o -name '*.h')
 
-.PHONY: all modules test-modules model guest-programs ddp check demo format format-check clean help
+.PHONY: all modules install uninstall test-modules model guest-programs ddp docs check demo \
+	format format-check clean help
 
 all: model ddp guest-programs modules ## everything that the default kernel needs (default)
 
 modules: ## build/<release>/irdma.ko, for the kernel KVER=6.1|6.12|6.12-san|<release>
 	+@scripts/kbuild/build-modules $(KVER)
+
+install: modules ## /lib/modules/<release>/updates/irdma.ko, which goes before the kernel's own
+	+@scripts/kbuild/install-module $(KVER)
+
+uninstall: ## remove it again
+	+@scripts/kbuild/install-module --remove $(KVER)
 
 model: ## build/e810.so, the device model for QEMU
 	+@$(MAKE) -C qemu
@@ -36,6 +43,9 @@ guest-programs: ## build/guest/*, test programs that run in guests
 ddp: ## build/ice.pkg, the package that ice loads into the device
 	@mkdir -p $(build)
 	@scripts/mkddp $(build)/ice.pkg
+
+docs: ## build/docs, the documentation and the reference of the sources
+	+@scripts/docs
 
 check: ## run all tests
 	+@scripts/check

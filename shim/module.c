@@ -201,3 +201,5 @@ module_exit(irdma_exit);
 
 MODULE_DESCRIPTION("RoCEv2 driver for the Intel E810");
 MODULE_LICENSE("GPL");
+/* The kernel's own has none. DKMS replaces no module by one of the same version. */
+MODULE_VERSION("0.7");

@@ -39,6 +39,30 @@ need() {
 		die "$1 is missing: install the package $2 (scripts/deps does)"
 }
 
+# le_word FILE OFFSET SIZE: an unsigned little-endian number.
+le_word() {
+	od -An -v "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '
+}
+
+# extract_vmlinux VMLINUZ OUT: take the compressed ELF out of a bzImage. The
+# boot protocol's header says where it lies; its last four bytes are the
+# uncompressed size, which the decompressors must not see.
+extract_vmlinux() {
+	local in=$1 out=$2 sects offset length unpack
+
+	sects=$(le_word "$in" $((0x1f1)) 1)
+	offset=$((($(le_word "$in" $((0x248)) 4)) + (sects + 1) * 512))
+	length=$(($(le_word "$in" $((0x24c)) 4) - 4))
+	case $(od -An -tx1 -j "$offset" -N 4 "$in" | tr -d ' ') in
+	28b52ffd) unpack=zstd ;;
+	fd377a58) unpack=xz ;;
+	*) die "${in##*/} is compressed in an unknown way" ;;
+	esac
+	dd if="$in" bs=64K iflag=skip_bytes,count_bytes skip="$offset" count="$length" \
+		status=none | "$unpack" -dcq >"$out" ||
+		die "cannot extract vmlinux from ${in##*/}"
+}
+
 # cache_folder NAME: make that folder of the cache, if it is not there.
 cache_folder() {
 	mkdir -p "$IRDMA_CACHE/$1" 2>/dev/null || die "cannot write to the cache $IRDMA_CACHE"
