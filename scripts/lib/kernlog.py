@@ -19,8 +19,8 @@ REPORTS = re.compile(
     r"INFO: lockdep|INFO: trying to register non-static key|bad unlock balance|held lock freed|"
     r"sleeping function called|scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|"
     r"DMA-API|refcount_t|rcu: .*(detected stalls|self-detected stall|kthread starved)|"
-    r"soft lockup|hard LOCKUP|list_(add|del) corruption|BUG [\w-]+ \(|Poison overwritten|pagealloc: |ODEBUG: |"
-    r"page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
+    r"soft lockup|hard LOCKUP|list_(add|del) corruption|BUG [\w-]+ \(|Poison overwritten|"
+    r"pagealloc: |ODEBUG: |page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
     r"nobody cared|Unknown symbol|disagrees about version")
 
 # Who is answered for by this project: their warnings count as well.
