@@ -42,7 +42,7 @@ MODULES = """
     drivers/net/ifb.ko drivers/net/macvlan.ko drivers/net/veth.ko
     drivers/net/virtio_net.ko net/8021q/* net/sched/* net/packet/*
     net/bridge/bridge.ko crypto/crc32* crypto/crct10dif* arch/x86/crypto/crc*
-    lib/crc* arch/x86/lib/crc*
+    lib/crc* arch/x86/lib/crc* lib/kunit/*
 """.split()
 
 # Modules that the initramfs loads, in order, before there is a root.
