@@ -187,7 +187,7 @@ Status check_reuse(const Input &in, QpRefusal &refusal)
 {
 	if (must_recreate(in) && in.now.user && !in.facts.rings_blank)
 		return refuse(refusal, Error::not_supported,
-			      "qp_state (rings of a process cannot begin anew)", in.to());
+			      "qp_state (rings of a process cannot begin anew)", in.change.state);
 	return {};
 }
 
