@@ -15,10 +15,10 @@ endif
 
 root := $(CURDIR)
 build := $(root)/build
-format-sources = $(shell find drivers qemu -name '*.cpp' -o -name '*.h')
+format-sources = $(shell find drivers kunit qemu -name '*.cpp' -o -name '*.h')
 
-.PHONY: all modules install uninstall test-modules model guest-programs ddp docs check demo \
-	format format-check clean help
+.PHONY: all modules install uninstall kunit coverage test-modules model guest-programs ddp docs \
+	check demo format format-check clean help
 
 all: model ddp guest-programs modules ## everything that the default kernel needs (default)
 
@@ -33,6 +33,12 @@ uninstall: ## remove it again
 
 model: ## build/e810.so, the device model for QEMU
 	+@$(MAKE) -C qemu
+
+kunit: ## build/<release>/kunit/irdma-kunit.ko, tests of the driver on a fake device
+	+@scripts/kbuild/build-modules --kunit $(KVER)
+
+coverage: ## build/<release>/coverage/irdma-kunit.ko, which counts what they run of it
+	+@scripts/kbuild/build-modules --coverage $(KVER)
 
 test-modules: ## build/<release>/tests/verbs_test.ko, tests of verbs in the kernel
 	+@scripts/kbuild/build-test-module $(KVER)

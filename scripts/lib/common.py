@@ -23,6 +23,7 @@ BUILD = TOP / "build"
 SCRIPTS = TOP / "scripts"
 KERNELS = ("6.1", "6.12")
 SANITIZED = "6.12-san"  # the kernel that checks itself, see build-kernel
+KUNIT = "6.12-kunit"    # a small one with KUnit and gcov
 SLOWNESS = 5            # of that kernel, as a factor of time limits
 TAIL = 40               # lines of a log that are shown when something fails
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Callable, Dict, Sequence
 
 import image
-from common import BUILD, SANITIZED, SCRIPTS, Trouble, ask, cache_dir, make
+from common import BUILD, KUNIT, SANITIZED, SCRIPTS, Trouble, ask, cache_dir, make
 
 LOGS = BUILD / "logs"
 CCACHE = Path("/usr/lib/ccache")    # compilers' names that lead to ccache
@@ -59,6 +59,12 @@ def _sanitized(_kernels: Sequence[str]) -> None:
         action((SANITIZED,))
 
 
+def _kunit(_kernels: Sequence[str]) -> None:
+    for action in (_kernels_of_guests, _images):
+        action((KUNIT,))
+    make(LOGS / f"coverage-{KUNIT}.log", "coverage", f"KVER={KUNIT}")
+
+
 _ACTIONS: Dict[str, Callable[[Sequence[str]], None]] = {
     "kernels": _kernels_of_guests,      # Debian's packages, unpacked
     "images": _images,          # what guests boot from
@@ -67,6 +73,7 @@ _ACTIONS: Dict[str, Callable[[Sequence[str]], None]] = {
     "modules": _modules,        # our irdma.ko
     "test-modules": _test_modules,      # verbs_test.ko, a consumer in the kernel
     "sanitized": _sanitized,    # all of these for 6.12-san, which is built first
+    "kunit": _kunit,            # a small kernel with KUnit, the driver's tests with gcov
 }
 ORDER = tuple(_ACTIONS)
 

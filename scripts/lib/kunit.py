@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The driver's KUnit tests in a guest; scripts/kunit and tests/test_kunit.py use it."""
+
+import dataclasses
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+import coverage
+import image
+from common import BUILD, KUNIT, Trouble, make
+from guest import Guest, Setup
+
+LOGS = BUILD / "logs"
+# Loading takes as long as the tests do.
+LIMIT = 240
+# Lines that tests say through KUnit, and what it says of itself.
+SAID = [r"^\s*(#|ok|not ok|KTAP|TAP|1\.\.)", r"loading test module|tainted.*TEST"]
+SCRIPT = """
+modprobe kunit enable=1 && modprobe ib_core || exit 1
+dmesg -C
+insmod /host/irdma-kunit.ko only={only}
+status=$?
+dmesg -t
+exit $status
+"""
+
+
+@dataclasses.dataclass
+class Results:
+    """What a run gave."""
+
+    ktap: str
+    counts: Optional[coverage.Coverage] = None
+
+    def failed(self) -> List[str]:
+        """Lines of tests and suites that have failed."""
+        return [line.strip() for line in self.ktap.splitlines()
+                if re.match(r"\s*not ok ", line)]
+
+    def passed(self) -> int:
+        """How many tests have passed."""
+        return len(re.findall(r"^    ok ", self.ktap, re.MULTILINE))
+
+
+def build(kernel: str, with_coverage: bool) -> Path:
+    """Make the module for a kernel; its path."""
+    what = "coverage" if with_coverage else "kunit"
+    LOGS.mkdir(parents=True, exist_ok=True)
+    make(LOGS / f"{what}-{kernel}.log", what, f"KVER={kernel}")
+    return BUILD / image.kernel(kernel).release / what / "irdma-kunit.ko"
+
+
+def parse(ktap: str) -> int:
+    """Give results to the kernel's own kunit.py; it prints them, its exit status is returned."""
+    parser = image.kernel(KUNIT).root / "tools/testing/kunit/kunit.py"
+    return subprocess.run([sys.executable, "-B", str(parser), "parse"], input=ktap,
+                          text=True).returncode
+
+
+def run(kernel: str = KUNIT, only: str = "", with_coverage: bool = False) -> Results:
+    """Run all tests, a suite or one test.
+
+    Trouble if there is no such test; GuestFailure if the kernel reports anything else.
+    """
+    module = build(kernel, with_coverage)
+    setup = Setup(kernel=kernel, driver="none", device=False, ice=False,
+                  files={"irdma-kunit.ko": module}, allow=SAID)
+    found = None
+    with Guest(setup) as guest:
+        done = guest.run(SCRIPT.format(only=shlex.quote(only)), timeout=LIMIT, check=False)
+        if done.status and "no test is called" in done.output:
+            raise Trouble(f"no test is called {only}")
+        if done.status:
+            raise guest.failure(done.output)
+        if with_coverage:
+            found = coverage.read(guest.run(coverage.COLLECT).output, module.parent)
+        guest.run("rmmod irdma-kunit")
+    return Results(done.output, found)
