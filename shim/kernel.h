@@ -216,6 +216,7 @@ void shim_reg_write(struct shim_device *dev, u32 offset, u32 value);
 	X(SHIM_LOCK_ARP, "irdma_arp") \
 	X(SHIM_LOCK_QOS, "irdma_qos_map") \
 	X(SHIM_LOCK_DEVICE, "irdma_device_life") \
+	X(SHIM_LOCK_DMA_POOL, "irdma_dma_pool") \
 	X(SHIM_MUTEX_QP, "irdma_qp") \
 	X(SHIM_MUTEX_CQ, "irdma_cq_resize") \
 	X(SHIM_MUTEX_QOS, "irdma_qos") \

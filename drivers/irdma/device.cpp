@@ -106,8 +106,8 @@ const Device::Step Device::steps[] = {
 };
 
 Device::Device(shim_device *s)
-	: shim(s), cqp(*this), hmc(*this), events(*this), pbles(hmc), arp(*this), qos(*this),
-	  mcast(*this), shared_ahs(*this), statistics(*this),
+	: shim(s), dma_pool(s), cqp(*this), hmc(*this), events(*this), pbles(hmc), arp(*this),
+	  qos(*this), mcast(*this), shared_ahs(*this), statistics(*this),
 	  reset_work_(reset, this, SHIM_WORK_EVENTS)
 {
 	shim_get_port_info(shim, &port);

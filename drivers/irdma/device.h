@@ -10,6 +10,7 @@
 #define IRDMA_DEVICE_H
 
 #include "base/atomic.h"
+#include "base/dma_pool.h"
 #include "base/id_table.h"
 #include "cqp/commands.h"
 #include "cqp/cqp.h"
@@ -94,6 +95,7 @@ public:
 
 	/* Parts, in the order of bring-up; destroyed in the reverse order. */
 	Graveyard graveyard;
+	DmaPool dma_pool;
 	BuriedMemory buried_memory;
 	Cqp cqp;
 	Hmc hmc;

@@ -59,11 +59,11 @@ Status Cq::make_kernel_ring(u32 entries)
 
 	auto ring = KernelRing::create(device_, u64{size_} * cqe_bytes);
 	IRDMA_TRY(ring);
-	auto shadow = DmaBuffer::create(device_.shim, sizeof(hw::CqShadow));
+	static_assert(sizeof(hw::CqShadow) <= DmaPool::slot_bytes);
+	auto shadow = device_.dma_pool.alloc();
 	IRDMA_TRY(shadow);
 	ring_ = ring.take();
 	shadow_ = shadow.take();
-	cqes_ = ring_.view<hw::Cqe>(0);
 	memory_ = ring_.memory(0);
 	shadow_bus_ = shadow_.bus();
 	return {};
@@ -180,8 +180,7 @@ void Cq::bury()
 	user_ring_.bury();
 	user_shadow_.bury();
 	ring_.bury(device_);
-	if (shadow_)
-		device_.graveyard.bury(move(shadow_));
+	shadow_.abandon();
 }
 
 /* ---- Resizing ---- */
@@ -283,7 +282,7 @@ Status Cq::check_shrink(u32 new_size)
  */
 Status Cq::resize(u32 size, Ucontext &uctx, u64 user_buffer)
 {
-	MutexGuard guard(resizing_);
+	MutexGuard guard(uctx.resizing());
 	auto ring = registered_ring(device_, uctx, user_buffer, "new ring");
 
 	IRDMA_TRY(ring);

@@ -22,6 +22,7 @@
 #ifndef IRDMA_VERBS_CQ_H
 #define IRDMA_VERBS_CQ_H
 
+#include "../base/dma_pool.h"
 #include "../base/id_table.h"
 #include "../base/list.h"
 #include "../cqp/commands.h"
@@ -109,7 +110,7 @@ private:
 	struct Entry {
 		hw::Cqe *cqe, *extended; /**< the second is null if there is none */
 	};
-	hw::Cqe &entry(u32 index) const { return cqes_[index]; }
+	hw::Cqe &entry(u32 index) const { return ring_.view<hw::Cqe>(0)[index]; }
 	bool next(u32 &at, bool &lap, Entry &found) const;
 	Qp *user_of(const hw::Cqe &cqe) const;
 	int poll_flushed(int count, shim_wc *wc);
@@ -120,23 +121,21 @@ private:
 	void *const ib_;
 	u32 ceq_ = 0;
 	u32 entries_ = 0, size_ = 0;
+	u32 head_ = 0;
+	bool lap_ = true;	     /**< valid bit of new entries */
+	Atomic<bool> broken_{false}; /**< an error event has come */
+	Atomic<u32> armed_{not_armed};
+	u32 arm_sequence_ = 0;
+	SpinLock lock_;
 	cmd::QueueMemory memory_ = {};
 	u64 shadow_bus_ = 0;
-	Atomic<bool> broken_{false}; /**< an error event has come */
 
 	/* Of a process. */
 	RingClaim user_ring_, user_shadow_;
-	Mutex resizing_{SHIM_MUTEX_CQ};
 
 	/* Of the kernel. */
 	KernelRing ring_;
-	RingView<hw::Cqe> cqes_;
-	DmaBuffer shadow_;
-	SpinLock lock_;
-	u32 head_ = 0;
-	bool lap_ = true; /**< valid bit of new entries */
-	Atomic<u32> armed_{not_armed};
-	u32 arm_sequence_ = 0;
+	DmaSlot shadow_;
 	List<FlushedQueue> flushed_;
 };
 

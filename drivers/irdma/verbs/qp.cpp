@@ -50,22 +50,47 @@ Qp::Qp(Device &device, const irdma_qp_params &params)
 {
 }
 
-/* The kernel's rings are one piece of memory: SQ, RQ, shadow area; or several, if it is large. */
-Status Qp::allocate_kernel_rings()
+/* In pieces, if they are large: the device takes lists of pages for both rings or for neither. */
+Status Qp::allocate_joined_rings()
 {
-	u64 sq = sizes_.sq_bytes(), rq = sizes_.rq_bytes();
-	u64 rq_at = align_up(sq, KernelRing::alignment(sq + rq + sizeof(hw::QpShadow)));
-	u64 shadow_at = rq_at + rq;
-	auto memory = KernelRing::create(device_, shadow_at + sizeof(hw::QpShadow));
+	u64 rq_at = align_up(u64{sizes_.sq_bytes()}, KernelRing::alignment(~0ull));
+	auto memory = KernelRing::create(device_, rq_at + sizes_.rq_bytes());
 
 	IRDMA_TRY(memory);
 	ring_memory_ = memory.take();
 	sq_memory_ = ring_memory_.memory(0);
 	rq_memory_ = ring_memory_.memory(rq_at);
-	shadow_bus_ = ring_memory_.bus(shadow_at);
-	IRDMA_TRY(sq_.create(ring_memory_.view<hw::Quantum>(0),
-			     ring_memory_.view<hw::QpShadow>(shadow_at)[0], sizes_.sq_quanta));
 	return rq_.create(ring_memory_.view<hw::Quantum>(rq_at), sizes_.rq_quanta, sizes_.rq_shift);
+}
+
+/*
+ * A ring has a power of two of bytes, and so has what the kernel gives: small rings by themselves
+ * take no more than they need.
+ */
+Status Qp::allocate_kernel_rings()
+{
+	u64 sq_bytes = sizes_.sq_bytes(), rq_bytes = sizes_.rq_bytes();
+	auto shadow = device_.dma_pool.alloc();
+
+	IRDMA_TRY(shadow);
+	shadow_ = shadow.take();
+	shadow_bus_ = shadow_.bus();
+	if (KernelRing::alignment(sq_bytes + rq_bytes) > 1) {
+		IRDMA_TRY(allocate_joined_rings());
+	} else {
+		auto sq = KernelRing::create(device_, sq_bytes);
+		IRDMA_TRY(sq);
+		ring_memory_ = sq.take();
+		auto rq = KernelRing::create(device_, rq_bytes);
+		IRDMA_TRY(rq);
+		rq_ring_ = rq.take();
+		sq_memory_ = ring_memory_.memory(0);
+		rq_memory_ = rq_ring_.memory(0);
+		IRDMA_TRY(rq_.create(rq_ring_.view<hw::Quantum>(0), sizes_.rq_quanta,
+				     sizes_.rq_shift));
+	}
+	return sq_.create(ring_memory_.view<hw::Quantum>(0), *shadow_.as<hw::QpShadow>(),
+			  sizes_.sq_quanta);
 }
 
 Status Qp::take_user_rings()
@@ -104,7 +129,9 @@ Status Qp::allocate()
 	sizes_ = sizes.value();
 	IRDMA_TRY(user_ ? take_user_rings() : allocate_kernel_rings());
 
-	auto memory = DmaBuffer::create(device_.shim, sizeof(hw::QpContext));
+	static_assert(sizeof(hw::QpContext) <= DmaPool::slot_bytes);
+	static_assert(sizeof(hw::QpShadow) <= DmaPool::slot_bytes);
+	auto memory = device_.dma_pool.alloc();
 	IRDMA_TRY(memory);
 	context_memory_ = memory.take();
 
@@ -529,8 +556,8 @@ void Qp::flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code)
 	}
 }
 
-/* Outstanding work of a kernel QP in RESET is gone, with the completions nobody has polled. */
-void Qp::forget_work()
+/* What nobody has polled of a kernel QP is gone. */
+void Qp::forget_completions()
 {
 	{
 		SpinGuard guard(send_cq_.lock());
@@ -543,7 +570,14 @@ void Qp::forget_work()
 		flushed_rq_.node.unlink();
 	}
 	send_cq_.forget(number_);
-	recv_cq_.forget(number_);
+	if (&recv_cq_ != &send_cq_)
+		recv_cq_.forget(number_);
+}
+
+/* Outstanding work of a kernel QP in RESET is gone, with the completions nobody has polled. */
+void Qp::forget_work()
+{
+	forget_completions();
 	{
 		SpinGuard guard(sq_lock_);
 
@@ -591,9 +625,10 @@ void Qp::stay()
 /* The device may still use it. */
 void Qp::bury()
 {
-	if (context_memory_)
-		device_.graveyard.bury(move(context_memory_));
+	context_memory_.abandon();
+	shadow_.abandon();
 	ring_memory_.bury(device_);
+	rq_ring_.bury(device_);
 	if (user_rings_.memory)
 		user_rings_.memory.bury();
 	pd_.keep_number();
@@ -632,7 +667,7 @@ Status Qp::destroy(bool may_fail)
 	}
 	if (listed_ && !user_) {
 		set_post_state(SHIM_QPS_RESET);
-		forget_work();
+		forget_completions();
 	}
 	if (listed_)
 		trace_state(attr_.state, SHIM_QPS_RESET, "destroy", destroyed);

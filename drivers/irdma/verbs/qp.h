@@ -29,6 +29,7 @@
 #define IRDMA_VERBS_QP_H
 
 #include "../base/atomic.h"
+#include "../base/dma_pool.h"
 #include "../base/id_table.h"
 #include "../base/list.h"
 #include "../base/lock.h"
@@ -128,6 +129,7 @@ private:
 	/* qp.cpp */
 	Status allocate();
 	Status allocate_kernel_rings();
+	Status allocate_joined_rings();
 	Status take_user_rings();
 	void write_first_context();
 	Status create_command();
@@ -144,6 +146,7 @@ private:
 	void set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code);
 	void mark_flushed(Cq &cq, FlushedQueue &queue);
 	void forget_work();
+	void forget_completions();
 	void stop();
 	void stay();
 	void bury();
@@ -198,8 +201,10 @@ private:
 	ArpEntry arp_;
 
 	/* What the device reads. */
-	DmaBuffer context_memory_;
-	KernelRing ring_memory_; /**< SQ, RQ, shadow area */
+	DmaSlot context_memory_;
+	KernelRing ring_memory_; /**< SQ, and RQ if that has none of its own */
+	KernelRing rq_ring_;
+	DmaSlot shadow_;
 	QpRing user_rings_;
 	cmd::QueueMemory sq_memory_ = {}, rq_memory_ = {};
 	u64 shadow_bus_ = 0;

@@ -102,6 +102,9 @@ public:
 	/** The same of a CQ: its ring, or the page of its shadow area. */
 	Result<CqRing> take_cq_ring(u64 va);
 
+	/** Held while a CQ of the process moves to another ring: threads may resize the same one. */
+	Mutex &resizing() { return resizing_; }
+
 private:
 	friend class RingClaim;
 	RingClaim take(RingKind kind, u64 va, RingPages &pages);
@@ -110,6 +113,7 @@ private:
 	const bool raw_attributes_;
 	SpinLock lock_;
 	List<Ring> rings_;
+	Mutex resizing_{SHIM_MUTEX_CQ};
 };
 
 inline Ucontext *from_c(irdma_ucontext *u)
