@@ -6,26 +6,8 @@
 
 namespace irdma {
 
-namespace {
-
-constexpr u32 clear_ahead_quanta = 128;
-
-/* Fragment @i of a request: 0 in words 0 and 1, the others from byte 32 on, two a quantum. */
-hw::Le64 *fragment_words(hw::Quantum *wqe, u32 i)
-{
-	return i ? wqe[1 + (i - 1) / 2].qw + 2 * ((i - 1) % 2) : wqe[0].qw;
-}
-
-void write_fragment(hw::Le64 *words, const shim_sge &sge, bool valid)
-{
-	words[0].set(sge.addr);
-	words[1].set(hw::fragment::stag.put(sge.lkey) | hw::fragment::length.put(sge.length) |
-		     hw::fragment::valid.put(valid));
-}
-
-} // namespace
-
-u32 write_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool with_imm, bool valid)
+u32 write_more_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool with_imm,
+			 bool valid)
 {
 	constexpr shim_sge nothing = {};
 	u32 next = with_imm;
@@ -38,6 +20,15 @@ u32 write_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool with_
 	if (next % 2 == 0)
 		write_fragment(fragment_words(wqe, next++), nothing, valid);
 	return next - 1;
+}
+
+/* A few bytes: a call of memcpy() would take longer. */
+static void copy_inline(u8 *to, const u8 *from, u32 bytes)
+{
+	for (; bytes >= sizeof(u64); bytes -= sizeof(u64), to += sizeof(u64), from += sizeof(u64))
+		__builtin_memcpy(to, from, sizeof(u64));
+	for (; bytes; bytes--)
+		*to++ = *from++;
 }
 
 /* Data skips words 2 and 3 of the first quantum, and the last byte of all others. */
@@ -63,7 +54,7 @@ void write_inline(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool valid)
 				to[room] = mark;
 			}
 			bytes = min(left, room);
-			shim_memcpy(to, from, bytes);
+			copy_inline(to, from, bytes);
 			to += bytes;
 			from += bytes;
 			left -= bytes;
@@ -92,34 +83,6 @@ void SendQueue::rewind()
 	tail_.store(0);
 }
 
-bool SendQueue::has_room(u32 quanta) const
-{
-	u32 used = head_.load() - tail_.load();
-
-	return used + quanta <= size_ - (hw::sq_reserved_quanta - 1);
-}
-
-/*
- * At each multiple of 128 quanta, fill the next 128 with what the device takes for the lap
- * before. Requests never cross such a multiple, so one begins at each.
- */
-void SendQueue::clear_ahead(u32 position)
-{
-	u32 ahead = position + clear_ahead_quanta;
-
-	if (position % clear_ahead_quanta)
-		return;
-	shim_memset(&ring_[index(ahead)], valid(ahead) ? 0 : 0xff,
-		    clear_ahead_quanta * hw::quantum_bytes);
-}
-
-void SendQueue::remember(u32 position, const SendEntry &entry)
-{
-	entries_[index(position)] = entry;
-	for (u32 i = 1; i < entry.quanta; i++)
-		entries_[index(position + i)].quanta = 0;
-}
-
 void SendQueue::fill_with_nops(u32 position, u32 count)
 {
 	constexpr SendEntry filler = {.wr_id = 0, .length = 0, .op = hw::SqOp::nop, .quanta = 1};
@@ -136,35 +99,6 @@ void SendQueue::fill_with_nops(u32 position, u32 count)
 	}
 }
 
-SendQueue::Place SendQueue::begin(u32 quanta)
-{
-	u32 head = head_.load();
-	u32 left = hw::sq_chunk_quanta - head % hw::sq_chunk_quanta;
-	u32 filler = quanta > left ? left : 0;
-
-	if (!has_room(filler + quanta))
-		return {nullptr, 0, false};
-	if (filler) {
-		fill_with_nops(head, filler);
-		head += filler;
-		head_.store(head);
-	}
-	clear_ahead(head);
-	return {&ring_[index(head)], head, valid(head)};
-}
-
-/*
- * The head moves before the device can see the request: its completion may be polled on another
- * CPU at once.
- */
-void SendQueue::finish(const Place &place, u64 header, const SendEntry &entry)
-{
-	remember(place.position, entry);
-	head_.store(place.position + entry.quanta);
-	dma_write_barrier();
-	place.wqe->qw[3].write_once(header | hw::sq::valid.put(place.valid));
-}
-
 bool SendQueue::record(const SendEntry &entry)
 {
 	u32 head = head_.load();
@@ -174,25 +108,6 @@ bool SendQueue::record(const SendEntry &entry)
 	remember(head, entry);
 	head_.store(head + entry.quanta);
 	return true;
-}
-
-/*
- * The device writes where in the ring it has stopped to the shadow area, and looks at that
- * request once more. A doorbell is needed if that place is among what was posted since.
- */
-bool SendQueue::needs_doorbell()
-{
-	u32 head = head_.load();
-	u32 posted = head - announced_;
-	u32 stopped;
-
-	if (!posted)
-		return false;
-	full_barrier(); /* the requests are visible before the shadow is read */
-	stopped = static_cast<u32>(hw::qp_shadow::sq_tail.take(shadow_->qw[0].read_once()));
-	stopped = index(stopped - announced_);
-	announced_ = head;
-	return stopped < posted;
 }
 
 bool SendQueue::complete(u32 at, SendEntry &entry)
@@ -242,28 +157,6 @@ void ReceiveQueue::rewind()
 	ring_.clear(size_ << shift_);
 	head_.store(0);
 	tail_.store(0);
-}
-
-bool ReceiveQueue::post(u64 wr_id, const shim_sge *sge, u32 count)
-{
-	u32 head = head_.load();
-	u32 at = head & (size_ - 1);
-	bool valid = !(head & size_);
-	hw::Quantum *wqe = &ring_[at << shift_];
-	u64 length = 0, header;
-
-	if (head - tail_.load() >= size_ - 1)
-		return false;
-	for (u32 i = 0; i < count; i++)
-		length += sge[i].length;
-	header = hw::rq::more_fragments.put(write_fragments(wqe, sge, count, false, valid)) |
-		 hw::rq::valid.put(valid);
-	wqe->qw[2].set(0);
-	entries_[at] = {.wr_id = wr_id, .length = length};
-	head_.store(head + 1);
-	dma_write_barrier();
-	wqe->qw[3].write_once(header);
-	return true;
 }
 
 bool ReceiveQueue::complete(u32 at, ReceiveEntry &entry)

@@ -55,12 +55,36 @@ constexpr u32 inline_quanta(u32 bytes)
 							   hw::inline_quantum_bytes));
 }
 
+/* Fragment @i of a request: 0 in words 0 and 1, the others from byte 32 on, two a quantum. */
+inline hw::Le64 *fragment_words(hw::Quantum *wqe, u32 i)
+{
+	return i ? wqe[1 + (i - 1) / 2].qw + 2 * ((i - 1) % 2) : wqe[0].qw;
+}
+
+inline void write_fragment(hw::Le64 *words, const shim_sge &sge, bool valid)
+{
+	words[0].set(sge.addr);
+	words[1].set(hw::fragment::stag.put(sge.lkey) | hw::fragment::length.put(sge.length) |
+		     hw::fragment::valid.put(valid));
+}
+
+/** write_fragments() of none or of several, or after immediate data. */
+u32 write_more_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool with_imm,
+			 bool valid);
+
 /**
  * Write the fragments of a request: @sge[0..@count), after the immediate data if @with_imm.
  *
  * Return: number of fragments beyond the first, for the header.
  */
-u32 write_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool with_imm, bool valid);
+inline u32 write_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool with_imm,
+			   bool valid)
+{
+	if (count != 1 || with_imm)
+		return write_more_fragments(wqe, sge, count, with_imm, valid);
+	write_fragment(fragment_words(wqe, 0), *sge, valid);
+	return 0;
+}
 
 /** Copy inline data from the kernel's addresses in @sge[0..@count) into a request. */
 void write_inline(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool valid);
@@ -100,6 +124,8 @@ public:
 private:
 	u32 index(u32 position) const { return position & (size_ - 1); }
 	bool valid(u32 position) const { return !(position & size_); }
+	static constexpr u32 clear_ahead_quanta = 128;
+
 	bool has_room(u32 quanta) const;
 	void clear_ahead(u32 position);
 	void fill_with_nops(u32 position, u32 count);
@@ -145,6 +171,106 @@ private:
 	u32 shift_ = 0;
 	Atomic<u32> head_{0}, tail_{0};
 };
+
+/* ---- What each request passes through ---- */
+
+inline bool SendQueue::has_room(u32 quanta) const
+{
+	u32 used = head_.load() - tail_.load();
+
+	return used + quanta <= size_ - (hw::sq_reserved_quanta - 1);
+}
+
+/*
+ * At each multiple of 128 quanta, fill the next 128 with what the device takes for the lap
+ * before. Requests never cross such a multiple, so one begins at each.
+ */
+inline void SendQueue::clear_ahead(u32 position)
+{
+	u32 ahead = position + clear_ahead_quanta;
+
+	if (position % clear_ahead_quanta)
+		return;
+	shim_memset(&ring_[index(ahead)], valid(ahead) ? 0 : 0xff,
+		    clear_ahead_quanta * hw::quantum_bytes);
+}
+
+inline void SendQueue::remember(u32 position, const SendEntry &entry)
+{
+	entries_[index(position)] = entry;
+	for (u32 i = 1; i < entry.quanta; i++)
+		entries_[index(position + i)].quanta = 0;
+}
+
+inline SendQueue::Place SendQueue::begin(u32 quanta)
+{
+	u32 head = head_.load();
+	u32 left = hw::sq_chunk_quanta - head % hw::sq_chunk_quanta;
+	u32 filler = quanta > left ? left : 0;
+
+	if (!has_room(filler + quanta))
+		return {nullptr, 0, false};
+	if (filler) {
+		fill_with_nops(head, filler);
+		head += filler;
+		head_.store(head);
+	}
+	clear_ahead(head);
+	return {&ring_[index(head)], head, valid(head)};
+}
+
+/*
+ * The head moves before the device can see the request: its completion may be polled on another
+ * CPU at once.
+ */
+inline void SendQueue::finish(const Place &place, u64 header, const SendEntry &entry)
+{
+	remember(place.position, entry);
+	head_.store(place.position + entry.quanta);
+	dma_write_barrier();
+	place.wqe->qw[3].write_once(header | hw::sq::valid.put(place.valid));
+}
+
+/*
+ * The device writes where in the ring it has stopped to the shadow area, and looks at that
+ * request once more. A doorbell is needed if that place is among what was posted since.
+ */
+inline bool SendQueue::needs_doorbell()
+{
+	u32 head = head_.load();
+	u32 posted = head - announced_;
+	u32 stopped;
+
+	if (!posted)
+		return false;
+	full_barrier(); /* the requests are visible before the shadow is read */
+	stopped = static_cast<u32>(hw::qp_shadow::sq_tail.take(shadow_->qw[0].read_once()));
+	stopped = index(stopped - announced_);
+	announced_ = head;
+	return stopped < posted;
+}
+
+inline bool ReceiveQueue::post(u64 wr_id, const shim_sge *sge, u32 count)
+{
+	u32 head = head_.load();
+	u32 at = head & (size_ - 1);
+	bool valid = !(head & size_);
+	hw::Quantum *wqe = &ring_[at << shift_];
+	u64 length = 0, header;
+
+	if (head - tail_.load() >= size_ - 1)
+		return false;
+	for (u32 i = 0; i < count; i++)
+		length += sge[i].length;
+	header = hw::rq::more_fragments.put(write_fragments(wqe, sge, count, false, valid)) |
+		 hw::rq::valid.put(valid);
+	wqe->qw[2].set(0);
+	entries_[at] = {.wr_id = wr_id, .length = length};
+	head_.store(head + 1);
+	dma_write_barrier();
+	wqe->qw[3].write_once(header);
+	return true;
+}
 
 } // namespace irdma
 
