@@ -206,14 +206,18 @@ Status Mr::register_ring(const irdma_mr_params &params)
 	 * must be allowed to write to them. Else it could have read-only memory written: a file's.
 	 */
 	UserRange range = {params.start, params.length, params.start, SHIM_ACCESS_LOCAL_WRITE, -1};
+	auto ring = make<Ring>();
+	if (!ring)
+		return Error::no_memory;
 	auto memory = UserMemory::pin(device_, range, hw::page_size, UserMemory::Levels::one);
 	IRDMA_TRY(memory);
-	ring_.kind = qp ? RingKind::qp : RingKind::cq;
-	ring_.va = params.start;
-	ring_.pages = {params.sq_pages, params.rq_pages, params.cq_pages};
-	ring_.memory = memory.take();
+	ring_ = move(ring);
+	ring_->kind = qp ? RingKind::qp : RingKind::cq;
+	ring_->va = params.start;
+	ring_->pages = {params.sq_pages, params.rq_pages, params.cq_pages};
+	ring_->memory = memory.take();
 	uctx_ = from_c(params.uctx);
-	uctx_->add(ring_);
+	uctx_->add(*ring_);
 	return {};
 }
 
@@ -243,9 +247,12 @@ Result<Owner<Mr>> Mr::alloc_fast(Device &device, Pd &pd, u32 pages)
 	auto mr = make<Mr>(device);
 	if (!mr)
 		return Error::no_memory;
+	mr->fast_ = make<FastPages>();
+	if (!mr->fast_)
+		return Error::no_memory;
 	auto pbles = device.pbles.alloc(pages);
 	IRDMA_TRY(pbles);
-	mr->pbles_ = pbles.take();
+	mr->fast_->list = pbles.take();
 	auto stag = Stag::alloc(device);
 	IRDMA_TRY(stag);
 	mr->stag_ = stag.take();
@@ -260,11 +267,17 @@ Result<Owner<Mr>> Mr::alloc_fast(Device &device, Pd &pd, u32 pages)
 	return move(mr);
 }
 
+void Mr::begin_pages()
+{
+	if (fast_)
+		fast_->count = 0;
+}
+
 Status Mr::add_page(u64 bus)
 {
-	if (fast_.count == pbles_.count())
+	if (!fast_ || fast_->count == fast_->list.count())
 		return Error::no_memory;
-	pbles_.entries()[fast_.count++].set(bus);
+	fast_->list.entries()[fast_->count++].set(bus);
 	return {};
 }
 
@@ -272,14 +285,14 @@ Status Mr::end_pages(u64 va, u64 length, u32 page_size)
 {
 	if (!(page_sizes & page_size) || !is_power_of_two(page_size)) {
 		shim_log_limited(device_.shim, SHIM_DBG, "map MR: page size %u", page_size);
-		fast_.count = 0;
+		begin_pages();
 		return Error::invalid;
 	}
-	fast_.va = va;
-	fast_.length = length;
-	fast_.page_size = host_page(page_size);
-	fast_.first_pble = pbles_.first();
-	fast_.first_page = fast_.count ? pbles_.entries()[0].get() : 0;
+	if (!fast_)
+		return Error::invalid;
+	fast_->va = va;
+	fast_->length = length;
+	fast_->page_size = host_page(page_size);
 	return {};
 }
 
@@ -295,12 +308,12 @@ static const char *list_name(const UserMemory &memory)
 irdma_mr_details Mr::details() const
 {
 	constexpr u64 bytes[] = {hw::page_size, hw::large_page_size, hw::huge_page_size};
-	const UserMemory *memory = memory_ ? &*memory_ : ring_.memory ? &*ring_.memory : nullptr;
+	const UserMemory *memory = memory_ ? &*memory_ : ring_ ? &*ring_->memory : nullptr;
 
 	if (memory)
 		return {memory->page_size(), memory->pages(), list_name(*memory)};
-	if (pbles_)
-		return {bytes[static_cast<u32>(fast_.page_size)], fast_.count, "fast"};
+	if (fast_)
+		return {bytes[static_cast<u32>(fast_->page_size)], fast_->count, "fast"};
 	return {0, 0, "all"};
 }
 
@@ -309,7 +322,7 @@ irdma_mr_details Mr::details() const
 Mr::~Mr()
 {
 	if (uctx_)
-		uctx_->remove(ring_);
+		uctx_->remove(*ring_);
 }
 
 /*
@@ -337,7 +350,8 @@ void Mr::bury()
 {
 	pd_->keep_number();
 	stag_.abandon();
-	pbles_.abandon();
+	if (fast_)
+		fast_->list.abandon();
 	memory_.bury();
 }
 

@@ -35,12 +35,14 @@ constexpr u32 stag_access(u32 access)
 
 /** What a fast registration maps: the page list as the consumer has left it. */
 struct FastPages {
-	u64 va;		/**< address of the first byte */
-	u64 length;	/**< bytes */
-	u64 first_page; /**< bus address */
-	u32 first_pble; /**< index of the list */
-	u32 count;	/**< pages; 1 needs no list */
-	hw::HostPage page_size;
+	PbleRun list;
+	u64 va = 0;	/**< address of the first byte */
+	u64 length = 0; /**< bytes */
+	u32 count = 0;	/**< pages; 1 needs no list */
+	hw::HostPage page_size = hw::HostPage::size_4k;
+
+	/** Bus address of the first page; there is one. */
+	u64 first_page() const { return list.entries()[0].get(); }
 };
 
 class Mr {
@@ -76,11 +78,11 @@ public:
 	irdma_mr_details details() const;
 
 	/** Fast registration: start, add to and end a page list. None sleeps. */
-	void begin_pages() { fast_.count = 0; }
+	void begin_pages();
 	Status add_page(u64 bus);
 	Status end_pages(u64 va, u64 length, u32 page_size);
-	/** The list; count is 0 if there is none. */
-	const FastPages &fast_pages() const { return fast_; }
+	/** The list; null of one that is not for fast registration. */
+	const FastPages *fast_pages() const { return fast_.get(); }
 
 private:
 	Status register_memory(Pd &pd, UserMemoryRef memory, u32 access);
@@ -97,12 +99,10 @@ private:
 	/* Of a process. */
 	u32 access_ = 0; /**< SHIM_ACCESS_* as asked for */
 	UserMemoryRef memory_;
-	Ring ring_;
+	Owner<Ring> ring_;
 	Ucontext *uctx_ = nullptr; /**< that lists the ring */
 
-	/* For fast registration. */
-	PbleRun pbles_;
-	FastPages fast_ = {};
+	Owner<FastPages> fast_;
 };
 
 inline Mr *from_c(irdma_mr *m)

@@ -273,13 +273,16 @@ Status Qp::post_data(const shim_send_wr &wr, bool flushed)
 Status Qp::post_fast_register(const shim_reg_wr &wr, bool flushed)
 {
 	const Mr &mr = *from_c(shim_mr_of(wr.mr));
-	const FastPages &pages = mr.fast_pages();
+	const FastPages *mapped = mr.fast_pages();
+
+	if (!connected() || !mapped || !mapped->count || wr.key >> 8 != mr.stag() >> 8)
+		return Error::invalid;
+
+	const FastPages &pages = *mapped;
 	bool listed = pages.count > 1;
 	auto level = listed ? hw::PblLevel::one : hw::PblLevel::contiguous;
-	u32 first_pble = listed ? pages.first_pble : 0;
+	u32 first_pble = listed ? pages.list.first() : 0;
 
-	if (!connected() || !pages.count || wr.key >> 8 != mr.stag() >> 8)
-		return Error::invalid;
 	using namespace hw::sq_fastreg;
 	return put({.wr_id = wr.wr.wr_id, .length = 0, .op = hw::SqOp::fast_register, .quanta = 1},
 		   common_header(wr.wr) | hw::sq::local_fence.put(1) | key.put(wr.key) |
@@ -289,7 +292,7 @@ Status Qp::post_fast_register(const shim_reg_wr &wr, bool flushed)
 			   va_based.put(1),
 		   {pages.va,
 		    first_pble_hi.put(first_pble >> 16) |
-			    page.put(listed ? 0 : pages.first_page >> hw::page_shift),
+			    page.put(listed ? 0 : pages.first_page() >> hw::page_shift),
 		    length.put(pages.length) | first_pble_lo.put(first_pble)},
 		   flushed);
 }

@@ -77,10 +77,10 @@ Result<UserMemoryRef> UserMemory::pin(Device &device, const UserRange &range, u6
 		shim_umem_put(umem.value());
 		return Error::no_memory;
 	}
-	memory->page_size_ = shim_umem_best_page(umem.value(), page_sizes, range.va);
-	if (!memory->page_size_)
+	u64 page_size = shim_umem_best_page(umem.value(), page_sizes, range.va);
+	if (!page_size)
 		return Error::not_supported;
-	memory->pages_ = shim_umem_pages(umem.value(), memory->page_size_);
+	memory->page_shift_ = log2_floor(page_size);
 	IRDMA_TRY(memory->list_pages(levels));
 	return UserMemoryRef(memory.release());
 }
@@ -99,21 +99,22 @@ static void *place_in_list(void *list, u64 page, u64 *room)
 /* The list is written where the device will read it. */
 Status UserMemory::list_pages(Levels levels)
 {
+	const u64 count = pages();
 	hw::Le64 first;
 
-	if (shim_umem_list(umem_, page_size_, 1, place_of_first, &first) != 1)
+	if (shim_umem_list(umem_, page_size(), 1, place_of_first, &first) != 1)
 		return Error::fault;
 	first_page_ = first.get();
-	if (pages_ == 1 || shim_umem_contiguous(umem_))
+	if (count == 1 || shim_umem_contiguous(umem_))
 		return {};
-	if (levels == Levels::one && pages_ > PblePool::max_run)
+	if (levels == Levels::one && count > PblePool::max_run)
 		return Error::no_memory;
 
-	auto list = levels == Levels::one ? device_.pbles.alloc_run(static_cast<u32>(pages_))
-					  : device_.pbles.alloc_list(pages_);
+	auto list = levels == Levels::one ? device_.pbles.alloc_run(static_cast<u32>(count))
+					  : device_.pbles.alloc_list(count);
 	IRDMA_TRY(list);
 	list_ = list.take();
-	if (shim_umem_list(umem_, page_size_, pages_, place_in_list, &list_) != pages_)
+	if (shim_umem_list(umem_, page_size(), count, place_in_list, &list_) != count)
 		return Error::fault;
 	return {};
 }
@@ -125,7 +126,7 @@ bool UserMemory::one_run(u64 first, u64 count) const
 	if (contiguous())
 		return true;
 	for (u64 i = 1; i < count; i++)
-		if (page(first + i) != start + i * page_size_)
+		if (page(first + i) != start + i * page_size())
 			return false;
 	return true;
 }

@@ -94,15 +94,15 @@ public:
 	/** As pin() was asked for it; of a DMA-BUF the descriptor may be another's by now. */
 	const UserRange &range() const { return range_; }
 
-	u64 page_size() const { return page_size_; }
-	u64 pages() const { return pages_; }
+	u64 page_size() const { return 1ULL << page_shift_; }
+	u64 pages() const { return shim_umem_pages(umem_, page_size()); }
 	/** Whether the pages are one run; otherwise list() lists them. */
 	bool contiguous() const { return !list_; }
 	const PbleList &list() const { return list_; }
 	/** Bus address of page @i. */
 	u64 page(u64 i) const
 	{
-		return contiguous() ? first_page_ + i * page_size_ : list_.page(i);
+		return contiguous() ? first_page_ + i * page_size() : list_.page(i);
 	}
 	/** Whether @count pages from page @first on are one run. */
 	bool one_run(u64 first, u64 count) const;
@@ -121,7 +121,8 @@ private:
 	const UserRange range_;
 	shim_umem *umem_;
 	PbleList list_;
-	u64 page_size_ = 0, pages_ = 0, first_page_ = 0;
+	u64 first_page_ = 0;
+	u32 page_shift_ = 0;
 	Atomic<u32> refs_{1};
 	ListNode<UserMemory> grave_{this};
 };
