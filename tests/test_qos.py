@@ -272,7 +272,7 @@ REFUSED = [r"irdma\d: command (suspend_qp|resume_qp|work_sched_node) failed",
            r"ice .*Set DCB Config failed"]
 
 
-@test(needs=NEEDS, timeout=300, full=("6.12",))
+@test(needs=NEEDS, timeout=300, full=True)
 def failures(kernel: str) -> None:
     """The device refuses a step of a change: nobody sends by a queue set that is gone."""
     trace = LOGS / f"qos-failures.{kernel}.trace"

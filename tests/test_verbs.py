@@ -168,7 +168,7 @@ def events_and_threads(kernel: str) -> None:
     with Guest(setup) as guest:
         print(disturb(guest, "insmod /host/verbs_test.ko only=threads events=1 && "
                              "dmesg | grep verbs-test:", 150))
-        print(disturb(guest, "verbs-churn -e -n 300", 150))
+        print(disturb(guest, "verbs-churn -e -n 2000", 150))
         told = len(re.findall(EVENT, guest.kernel_log))
         # The limit on lines lets ten of them pass.
         assert told >= 10, f"the driver told of {told} events"
