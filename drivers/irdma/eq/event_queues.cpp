@@ -564,8 +564,9 @@ void EventQueues::State::dispatch(const hw::Aeqe &entry)
 			"asynchronous events were lost, their queue was full; QPs that stand "
 			"still have to be made anew");
 	if (info.action == AeAction::device_fatal) {
-		shim_log_limited(device.shim, SHIM_ERR, "event 0x%03x, %s: %s", code,
-				 hw::ae_name(code), info.meaning);
+		if (!device.dead()) /* what is given up already needs no second reason */
+			shim_log_limited(device.shim, SHIM_ERR, "event 0x%03x, %s: %s", code,
+					 hw::ae_name(code), info.meaning);
 		trace(event, "device", 0, true);
 		return device.declare_dead(info.meaning);
 	}
