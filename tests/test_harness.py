@@ -95,6 +95,17 @@ def known_report_hides_no_other() -> None:
         assert found_in(text.replace(old, new)), new
 
 
+@test(needs=(), kernels=None)
+def device_has_two_names() -> None:
+    """A line that is allowed is so before the device is registered, too, and no other is."""
+    def left(text: str) -> List[str]:
+        return kernlog.problems("", f"3,1,137,-;{text}", [r"irdma\d: oddity"])
+
+    assert left("ice 0000:01:00.0 irdma0: oddity") == left("irdma ice.roce.1: oddity") == []
+    for text in ("irdma ice.roce.1: other", "irdma: oddity", "ice.roce.1: oddity"):
+        assert left(text) == [text], text
+
+
 @test(needs=("images",), kernels=("6.1",))
 def driver_warning_is_noticed(kernel: str) -> None:
     fails("irdma: oddity", Guest(virtio(kernel=kernel)), "echo '<4>irdma: oddity' >/dev/kmsg")
