@@ -82,6 +82,30 @@ private:
 	bool announced_ = false;
 };
 
+/** A rig that a test begins with: up, unless it has to be set up first. */
+struct Scene {
+	Large<Rig> rig;
+	bool ready = false;
+
+	explicit Scene(bool start = true)
+	{
+		if (start)
+			ready = rig->start();
+	}
+	Engine &engine() { return rig->engine(); }
+	World &world() { return rig->world(); }
+	/** Let the commands of a kind fail, with that minor code. */
+	void refuse(hw::CqpOp op, u16 minor = 0x1111)
+	{
+		auto refusing = [op, minor](const Command &c, Answer &a) {
+			if (c.op == op)
+				a.fail(0xffff, minor);
+		};
+		engine().on_command = refusing;
+	}
+	void obey() { engine().on_command = {}; }
+};
+
 /** A PD, a CQ and a QP of the kernel on a rig. */
 struct KernelQp {
 	irdma_pd *pd = nullptr;

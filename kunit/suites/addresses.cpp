@@ -13,13 +13,7 @@ using namespace irdma::test;
 
 namespace {
 
-struct Scene {
-	Large<Rig> rig;
-	bool ready;
-
-	Scene() : ready(rig->start()) {}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
+struct ArpScene : Scene {
 	ArpTable &arp() { return rig->device().arp; }
 	/** The entry for a path by way of @ip, whose MAC it takes for @mac. */
 	Result<ArpEntry> get(u32 ip, u64 mac, u16 vlan = SHIM_NO_VLAN, bool may_sleep = true,
@@ -34,14 +28,6 @@ struct Scene {
 			path.dmac[i] = static_cast<u8>(mac >> (40 - 8 * i));
 		return arp().get(path, may_sleep);
 	}
-	void refuse(hw::CqpOp op)
-	{
-		auto refusing = [op](const Command &c, Answer &a) {
-			if (c.op == op)
-				a.fail(0xffff, 0x1111);
-		};
-		engine().on_command = refusing;
-	}
 	void obey() { engine().on_command = {}; }
 	u32 arps() { return engine().count(hw::CqpOp::manage_arp); }
 };
@@ -54,7 +40,7 @@ constexpr u32 entries = 63; /* 64 offered, index 0 is not used */
 /* Shares of one address are one entry; an unused one stays, without a command. */
 void one_entry_for_an_address()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	u16 index;
 
@@ -88,7 +74,7 @@ void one_entry_for_an_address()
 /* All entries in use: said. When one is given up the oldest unused makes way. */
 void full_arp_table()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	Many<ArpEntry, entries> held;
 
@@ -116,7 +102,7 @@ void full_arp_table()
 /* Own addresses keep an entry each, but not from those that are sent to. */
 void own_addresses_make_way()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	irdma_l2_address own = {};
 
@@ -159,7 +145,7 @@ void own_addresses_make_way()
 /* Random addresses come and go, against a plain list of what is held. */
 void arp_against_a_reference()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	constexpr u32 shares = 40;
 	Many<ArpEntry, shares> held;
@@ -193,7 +179,7 @@ void arp_against_a_reference()
 /* A command that fails: the caller is told, the slot is what it was. */
 void arp_commands_that_fail()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	auto entry = s.get(1, mac);
 	REQUIRE(entry.ok());
@@ -219,7 +205,7 @@ void arp_commands_that_fail()
 /* Whose word counts for the MAC: the kernel's neighbour before the path; then what it was. */
 void neighbours_before_paths()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	auto known = [](u32 ip) { return ip == 7 ? mac + 5 : u64{0}; };
 
@@ -242,7 +228,7 @@ void neighbours_before_paths()
 
 void neighbours()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	irdma_l2_address address = {};
 	auto entry = s.get(0x0a000002, mac);
@@ -271,12 +257,12 @@ void neighbours()
 /* The MAC changes while the device is told of the last one: what it gets last is the newest. */
 void neighbour_that_changes_meanwhile()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	auto entry = s.get(1, mac);
 	REQUIRE(entry.ok());
 	u32 n = 0;
-	Scene *scene = &s;
+	ArpScene *scene = &s;
 	auto change = [&n, scene](const Command &c, Answer &) {
 		/* Somebody else's path comes in between; it may not wait. */
 		if (c.op == hw::CqpOp::manage_arp && n++ == 0)
@@ -294,7 +280,7 @@ void neighbour_that_changes_meanwhile()
 /* Our own addresses have an entry while they are there, and do not follow neighbours. */
 void own_addresses()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	irdma_l2_address address = {};
 
@@ -688,7 +674,7 @@ void udp_source_ports()
 /* The port of a path is the path's: set with it, and left alone by other changes. */
 void port_of_a_path()
 {
-	Scene s;
+	ArpScene s;
 	REQUIRE(s.ready);
 	KernelQp qp(*s.rig);
 	REQUIRE(qp.bring_up(SHIM_QPS_RTR));

@@ -24,21 +24,17 @@ Result<u32> gather(Rig &rig, DmaBuffer &buffer)
 }
 
 /** A rig that is up, with a buffer for commands. */
-struct Scene {
-	Large<Rig> rig;
+struct CqpScene : Scene {
 	DmaBuffer buffer;
-	bool ready = false;
 
-	Scene()
+	CqpScene()
 	{
-		if (!rig->start())
+		if (!ready)
 			return;
 		auto memory = DmaBuffer::create(rig->world().shim(), 1024);
 		ready = memory.ok();
 		buffer = memory.take();
 	}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
 	Result<u32> run() { return gather(*rig, buffer); }
 };
 
@@ -64,7 +60,7 @@ struct Seen {
 /* Over more than two laps of both rings, which have different sizes. */
 void answers_over_many_laps()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto value = [](const Command &c, Answer &a) { a.value = c.index * 3 + 1; };
 
@@ -82,7 +78,7 @@ void answers_over_many_laps()
 /* The ring holds one command less than it has entries; those beyond are refused, not lost. */
 void ring_fills_up()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	u64 n = 0;
 	auto slow = [&n](const Command &, Answer &a) {
@@ -106,7 +102,7 @@ void ring_fills_up()
 	EXPECT_EQ(s.rig->device().cqp.run_atomic(cmd::GatherStats{.buffer = s.buffer.bus()}).code(),
 		  -SHIM_EAGAIN);
 	/* Those that may wait queue behind them. */
-	auto another = [](void *scene, u64) { EXPECT(static_cast<Scene *>(scene)->run().ok()); };
+	auto another = [](void *scene, u64) { EXPECT(static_cast<CqpScene *>(scene)->run().ok()); };
 	s.world().after(World::ms, another, &s);
 	EXPECT(s.run().ok());
 	s.world().pass(3 * World::second);
@@ -120,7 +116,7 @@ void ring_fills_up()
 /* Each answer goes to its own command, in whatever order they come. */
 void answers_in_any_order()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	static Seen seen[64];
 	auto shuffled = [](const Command &c, Answer &a) {
@@ -170,7 +166,7 @@ constexpr Code codes[] = {
 
 void errors_of_the_device()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 
 	for (const Code &c : codes) {
@@ -193,7 +189,7 @@ void errors_of_the_device()
 /* The same for commands that nobody waits for. */
 void errors_without_a_waiter()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	Seen seen;
 	auto failing = [](const Command &, Answer &a) { a.fail(0xffff, 1); };
@@ -211,7 +207,7 @@ void errors_without_a_waiter()
 
 void engine_that_asks_for_a_reset()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto failing = [](const Command &, Answer &a) { a.fail(0xffff, 0x8029); };
 
@@ -230,7 +226,7 @@ void engine_that_asks_for_a_reset()
 /* Nine seconds are not ten. */
 void slow_answers_are_waited_for()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto slow = [](const Command &, Answer &a) {
 		a.delay = 9 * World::second;
@@ -246,7 +242,7 @@ void slow_answers_are_waited_for()
 
 void silence_is_given_up()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto silent = [](const Command &, Answer &a) { a.silent = true; };
 	u64 start = s.world().now();
@@ -273,7 +269,7 @@ void silence_is_given_up()
 /* Commands without a waiter have the same deadline, and their callback is called. */
 void silence_without_a_waiter()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto silent = [](const Command &, Answer &a) { a.silent = true; };
 	Seen seen, later;
@@ -297,7 +293,7 @@ void silence_without_a_waiter()
 /* The watchdog goes by the oldest that is still out. */
 void watchdog_follows_the_oldest()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	Seen seen;
 	u32 n = 0;
@@ -321,7 +317,7 @@ void watchdog_follows_the_oldest()
 /* An answer that comes after its command was given up meets nobody. */
 void late_answers_meet_nobody()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto late = [](const Command &, Answer &a) { a.delay = 30 * World::second; };
 	Seen seen;
@@ -339,7 +335,7 @@ void late_answers_meet_nobody()
 /* Who waits in the backlog is told of the end as well. */
 void backlog_ends_with_the_device()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto silent = [](const Command &, Answer &a) { a.silent = true; };
 
@@ -354,7 +350,7 @@ void backlog_ends_with_the_device()
 
 void answers_without_an_interrupt()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto quiet = [](const Command &, Answer &a) { a.no_interrupt = true; };
 
@@ -375,7 +371,7 @@ void answers_without_an_interrupt()
 
 void device_off_the_bus()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	u64 start = s.world().now();
 	u32 resets = s.world().resets;
@@ -392,7 +388,7 @@ void device_off_the_bus()
 
 void device_reset_by_others()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto reset = [&s](const Command &, Answer &a) {
 		a.silent = true;
@@ -412,7 +408,7 @@ void device_reset_by_others()
 /* Each answer twice: the second is of no command, and is dropped with a word. */
 void answers_twice()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto twice = [](const Command &c, Answer &a) {
 		a.copies = 2;
@@ -435,7 +431,7 @@ void answers_twice()
 /* An answer to another index: never mistaken for one's own; the real one counts. */
 void answers_with_a_wrong_index()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	Seen seen;
 
@@ -464,7 +460,7 @@ void answers_with_a_wrong_index()
 
 void answers_with_another_cookie()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	Seen seen;
 
@@ -482,7 +478,7 @@ void answers_with_another_cookie()
 /* A CCQ whose every entry looks new: one ring of it is looked at, not more. */
 void ccq_that_never_ends()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto &ring = s.engine().cq(0).ring;
 	auto *ccq = static_cast<hw::CcqEntry *>(s.world().dma(ring.bus, 2049 * 32));
@@ -507,7 +503,7 @@ void ccq_that_never_ends()
 /* Polarity: an entry of the lap before is none. */
 void entries_of_the_lap_before()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto &ccq = s.engine().cq(0).ring;
 	auto *entry = static_cast<hw::CcqEntry *>(s.world().dma(ccq.bus, 2049 * 32));
@@ -537,7 +533,7 @@ void entries_of_the_lap_before()
 
 /** Commands that nobody waits for, the first of which the engine swallows. */
 struct Swallowed {
-	Scene s;
+	CqpScene s;
 	Seen seen;
 	u32 index = 0;
 
@@ -570,7 +566,7 @@ struct Swallowed {
 void slot_that_is_not_free()
 {
 	Swallowed one;
-	Scene &s = one.s;
+	CqpScene &s = one.s;
 	REQUIRE(s.ready && one.post());
 	u32 refused = 0;
 	bool inner = false;
@@ -622,7 +618,7 @@ void slot_that_is_not_free()
 void watchdog_over_the_end_of_the_ring()
 {
 	Swallowed one;
-	Scene &s = one.s;
+	CqpScene &s = one.s;
 	Seen later;
 	REQUIRE(s.ready && one.post(2047));
 	auto silent = [](const Command &, Answer &a) { a.silent = true; };
@@ -656,7 +652,7 @@ void watchdog_without_commands()
 void watchdog_at_the_end()
 {
 	Swallowed one;
-	Scene &s = one.s;
+	CqpScene &s = one.s;
 	REQUIRE(s.ready && one.post());
 	auto slow = [](const Command &c, Answer &a) {
 		if (c.op == hw::CqpOp::destroy_cq)
@@ -678,7 +674,7 @@ void answered_when_given_up()
 
 	for (u32 round = 0; round < 2; round++) {
 		Swallowed one;
-		Scene &s = one.s;
+		CqpScene &s = one.s;
 		REQUIRE(s.ready);
 		u32 own = (s.engine().last().index + 1) % 2048;
 		auto silent = [](const Command &, Answer &a) { a.silent = true; };
@@ -832,7 +828,7 @@ void before_the_ccq()
 /* Removal: what is not answered soon is not waited for. */
 void removal_hurries()
 {
-	Scene s;
+	CqpScene s;
 	REQUIRE(s.ready);
 	auto silent = [](const Command &, Answer &a) { a.silent = true; };
 	u64 start = s.world().now();

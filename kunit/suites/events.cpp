@@ -162,15 +162,6 @@ void sources_have_names()
 
 /* ---- A device with a QP ---- */
 
-struct Scene {
-	Large<Rig> rig;
-	bool ready;
-
-	Scene() : ready(rig->start()) {}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
-};
-
 /* Each code for a live QP and a live CQ, from each source: never more than that object. */
 void each_event_of_a_live_object()
 {
@@ -336,6 +327,13 @@ void damaged_function()
 	s.engine().event(0x701, AeSource::none, 0);
 	s.world().settle();
 	EXPECT(s.rig->device().dead());
+	EXPECT(s.world().said("event 0x701"));
+	/* More of them while it is reset are no news. */
+	s.world().forget_log();
+	for (u32 i = 0; i < 20; i++)
+		s.engine().event(0x701, AeSource::none, 0);
+	s.world().settle();
+	EXPECT(!s.world().said("event 0x701"));
 	EXPECT_EQ(s.world().fatal, 1);
 	EXPECT_EQ(s.world().resets, 1);
 }

@@ -16,27 +16,23 @@ namespace {
 
 constexpr u64 kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
 
-struct Scene {
-	Large<Rig> rig;
+struct MemoryScene : Scene {
 	irdma_pd *pd = nullptr;
 	irdma_ucontext *uctx = nullptr;
 	u32 pd_number = 0;
-	bool ready;
 
-	Scene()
+	MemoryScene()
 	{
-		ready = rig->start() && !irdma_pd_create(rig->c(), &pd, &pd_number) &&
+		ready = ready && !irdma_pd_create(rig->c(), &pd, &pd_number) &&
 			!irdma_ucontext_create(rig->c(), true, &uctx);
 	}
-	~Scene()
+	~MemoryScene()
 	{
 		if (uctx)
 			irdma_ucontext_destroy(uctx);
 		if (pd)
 			irdma_pd_destroy(pd);
 	}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
 
 	irdma_mr_params params(u64 start, u64 length, u64 va, u32 access = SHIM_ACCESS_LOCAL_WRITE)
 	{
@@ -84,7 +80,7 @@ u64 huge_scattered(u64 page)
 
 void ranges_that_are_refused()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	constexpr struct {
@@ -109,7 +105,7 @@ void ranges_that_are_refused()
 /* Each set of rights: those of ib_core, remote writing needs local writing. */
 void rights()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 
 	for (u32 access = 0; access < 256; access++) {
@@ -168,7 +164,7 @@ constexpr Choice choices[] = {
 void page_sizes_and_lists()
 {
 	for (const Choice &c : choices) {
-		Scene s;
+		MemoryScene s;
 		REQUIRE(s.ready);
 		irdma_mr *mr = nullptr;
 		u32 lkey = 0;
@@ -227,7 +223,7 @@ void page_sizes_and_lists()
 /* More pages than a segment has PBLEs for. */
 void long_lists()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	constexpr u64 pages = 262144 + 600;
@@ -275,7 +271,7 @@ struct Changed {
 
 void registered_anew()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	irdma_pd *other_pd = nullptr;
@@ -337,7 +333,7 @@ void registered_anew()
 
 void registered_anew_refused()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr, *buffer = nullptr, *ring = nullptr;
 	irdma_mr_change change = {};
@@ -391,7 +387,7 @@ void registered_anew_refused()
 
 void zero_based()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	auto pages = [](u64 page) { return scattered(page); };
@@ -408,7 +404,7 @@ void zero_based()
 
 void dmabuf()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	irdma_mr_params p = s.params(0x1000, 0x3000, 0x1000);
@@ -425,7 +421,7 @@ void dmabuf()
 
 void commands_that_fail()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	irdma_mw *mw = nullptr;
@@ -474,7 +470,7 @@ void commands_that_fail()
 void commands_that_are_never_answered()
 {
 	for (u32 how = 0; how < 3; how++) {
-		Scene s;
+		MemoryScene s;
 		REQUIRE(s.ready);
 		irdma_mr *mr = nullptr;
 		irdma_mw *mw = nullptr;
@@ -498,7 +494,7 @@ void commands_that_are_never_answered()
 
 void kernel_regions()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	irdma_mr_details details;
@@ -529,7 +525,7 @@ void kernel_regions()
 
 void windows()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mw *mw = nullptr;
 	u32 rkey = 0;
@@ -551,7 +547,7 @@ void windows()
 /* Keys are not to be guessed: the bits that do not number MRs differ. */
 void keys_are_random()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	u32 seen = 0, last = 0;
 
@@ -571,7 +567,7 @@ void keys_are_random()
 
 void rings_that_are_refused()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	irdma_mr *mr = nullptr;
 	constexpr struct {
@@ -603,7 +599,7 @@ void rings_that_are_refused()
 
 /** A CQ and a QP of a process, in rings at known addresses. */
 struct UserQp {
-	Scene &s;
+	MemoryScene &s;
 	irdma_mr *cq_ring = nullptr, *cq_shadow = nullptr, *qp_ring = nullptr;
 	irdma_cq *cq = nullptr;
 	irdma_qp *qp = nullptr;
@@ -612,7 +608,7 @@ struct UserQp {
 	int ib = 0;
 	int err;
 
-	explicit UserQp(Scene &scene, u32 sq_pages = 4, u32 rq_pages = 1) : s(scene)
+	explicit UserQp(MemoryScene &scene, u32 sq_pages = 4, u32 rq_pages = 1) : s(scene)
 	{
 		err = ring(IRDMA_MR_CQ, 0x10000, 0, 0, 1, cq_ring);
 		if (!err)
@@ -678,7 +674,7 @@ struct UserQp {
 void objects_of_processes()
 {
 	for (u32 far = 0; far < 2; far++) {
-		Scene s;
+		MemoryScene s;
 		REQUIRE(s.ready);
 		auto pages = [far](u64 page) { return far ? scattered(page) : straight(page); };
 
@@ -724,7 +720,7 @@ void objects_of_processes()
 /* Rings that are too short, used already, or not there. */
 void rings_that_do_not_fit()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	s.engine().strict_memory = false;
 	{
@@ -762,7 +758,7 @@ void rings_that_do_not_fit()
 
 void resize()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	s.engine().strict_memory = false;
 	UserQp user(s);
@@ -805,7 +801,7 @@ void resize()
 void use_after_reset()
 {
 	for (u32 posted = 0; posted < 3; posted++) {
-		Scene s;
+		MemoryScene s;
 		REQUIRE(s.ready);
 		auto data = [posted](u64 offset, u8 *to, u64 bytes) {
 			/* A header in the first request of the SQ, or of the RQ. */
@@ -839,7 +835,7 @@ void use_after_reset()
 /* A dead device keeps what it may still write to until it is stopped. */
 void rings_of_a_dead_device()
 {
-	Scene s;
+	MemoryScene s;
 	REQUIRE(s.ready);
 	s.engine().strict_memory = false;
 	{
@@ -855,7 +851,7 @@ void allocations_that_fail()
 	bool any = true;
 
 	for (u32 nth = 1; any && nth < 100; nth++) {
-		Scene s;
+		MemoryScene s;
 		REQUIRE(s.ready);
 		s.engine().strict_memory = false;
 		auto pages = [](u64 page) { return scattered(page); };

@@ -13,12 +13,9 @@ using namespace irdma::test;
 
 namespace {
 
-struct Scene {
-	Large<Rig> rig;
-	bool ready;
-
+struct QosScene : Scene {
 	/** @classes traffic classes, to which priorities belong in turn. */
-	explicit Scene(u32 classes = 4)
+	explicit QosScene(u32 classes = 4) : Scene(false)
 	{
 		set(classes);
 		ready = rig->start();
@@ -31,17 +28,7 @@ struct Scene {
 		for (u32 tc = 0; tc < classes; tc++)
 			world().qos.tc[tc].relative_bw = static_cast<u8>(10 + tc);
 	}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
 	Qos &qos() { return rig->device().qos; }
-	void refuse(hw::CqpOp op)
-	{
-		auto refusing = [op](const Command &c, Answer &a) {
-			if (c.op == op)
-				a.fail(0xffff, 0x1111);
-		};
-		engine().on_command = refusing;
-	}
 	void obey() { engine().on_command = {}; }
 	u32 handle(u32 qp)
 	{
@@ -53,7 +40,7 @@ struct Scene {
 
 void priorities_by_tos_and_vlan()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	u8 egress[16];
 
@@ -90,7 +77,7 @@ void priorities_by_dscp()
 /* One class: nothing to show, so no tag. */
 void one_class_needs_no_tags()
 {
-	Scene s(1);
+	QosScene s(1);
 	REQUIRE(s.ready);
 
 	EXPECT(!s.qos().priority_tagging());
@@ -101,7 +88,7 @@ void one_class_needs_no_tags()
 /* Root, VSI node, leaf, in that order; each class once; backwards when users go. */
 void queue_sets_come_and_go()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	u32 nodes = s.engine().count(hw::CqpOp::work_sched_node);
 
@@ -152,7 +139,7 @@ void queue_sets_come_and_go()
 /* Placements at random, against a count of users of each class. */
 void tree_against_a_reference()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	Many<QosPlacement, 24> held;
 	Random random(2);
@@ -187,7 +174,7 @@ void tree_against_a_reference()
 void nodes_that_fail()
 {
 	for (u32 nth = 1; nth <= 4; nth++) {
-		Scene s;
+		QosScene s;
 		REQUIRE(s.ready);
 		Engine *engine = &s.engine();
 		auto failing = [engine, nth](const Command &c, Answer &a) {
@@ -203,7 +190,7 @@ void nodes_that_fail()
 		s.obey();
 		EXPECT(s.qos().place(2).ok());
 	}
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	s.world().qset_error = -SHIM_ENOSPC;
 	EXPECT_EQ(s.qos().place(2).code(), -SHIM_ENOSPC);
@@ -215,7 +202,7 @@ void nodes_that_fail()
 void nodes_that_stay()
 {
 	for (u32 which = 0; which < 3; which++) { /* leaf, VSI node, root */
-		Scene s;
+		QosScene s;
 		REQUIRE(s.ready);
 		u32 deleted = 0;
 		u32 *n = &deleted;
@@ -248,7 +235,7 @@ void nodes_that_stay()
 /* Each QP that runs is suspended, and goes on with the queue set of its new class. */
 void change_under_queue_pairs()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	KernelQp running(*s.rig), quiet(*s.rig);
 
@@ -277,7 +264,7 @@ void change_under_queue_pairs()
 /* ice gives a change up and tells nobody: after ten seconds it is over. */
 void change_that_is_given_up()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	KernelQp qp(*s.rig);
 	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
@@ -300,7 +287,7 @@ void change_that_is_given_up()
 /* A QP that does not stand still within five seconds is not waited for. */
 void queue_pair_that_does_not_stand_still()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	KernelQp qp(*s.rig);
 	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
@@ -321,7 +308,7 @@ void queue_pair_that_does_not_stand_still()
 void queue_pairs_that_cannot_go_on()
 {
 	for (u32 how = 0; how < 3; how++) {
-		Scene s;
+		QosScene s;
 		REQUIRE(s.ready);
 		KernelQp qp(*s.rig);
 		REQUIRE(qp.bring_up(SHIM_QPS_RTS));
@@ -352,7 +339,7 @@ void queue_pairs_that_cannot_go_on()
 /* Nobody waits for a device that dies in the middle. */
 void change_of_a_dead_device()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	KernelQp qp(*s.rig);
 	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
@@ -372,7 +359,7 @@ void change_of_a_dead_device()
 /* Multicast groups send by their first member's queue set, and follow it. */
 void groups_follow_their_queue_set()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	KernelQp qp(*s.rig, SHIM_QPT_UD);
 	u32 ip[4] = {0, 0, 0, 0xe0000105};
@@ -401,7 +388,7 @@ void groups_follow_their_queue_set()
 /* A path of another priority moves the QP to that queue set. */
 void paths_choose_queue_sets()
 {
-	Scene s;
+	QosScene s;
 	REQUIRE(s.ready);
 	KernelQp qp(*s.rig);
 	irdma_qp_details details;

@@ -15,25 +15,6 @@ using namespace irdma::test;
 
 namespace {
 
-struct Scene {
-	Large<Rig> rig;
-	bool ready;
-
-	Scene() : ready(rig->start()) {}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
-	/** Let the next command of a kind fail, or all. */
-	void refuse(hw::CqpOp op, u16 minor = 0x1111)
-	{
-		auto refusing = [op, minor](const Command &c, Answer &a) {
-			if (c.op == op)
-				a.fail(0xffff, minor);
-		};
-		engine().on_command = refusing;
-	}
-	void obey() { engine().on_command = {}; }
-};
-
 bool same(const hw::QpContext &a, const hw::QpContext &b)
 {
 	for (u32 i = 0; i < hw::QpContext::count; i++)

@@ -16,15 +16,6 @@ using namespace irdma::test;
 
 namespace {
 
-struct Scene {
-	Large<Rig> rig;
-	bool ready;
-
-	Scene() : ready(rig->start()) {}
-	Engine &engine() { return rig->engine(); }
-	World &world() { return rig->world(); }
-};
-
 /** A QP that is up, and what is posted to it and polled from it. */
 struct Worker {
 	Scene &scene;
