@@ -143,7 +143,7 @@ def resets(kernel: str) -> None:
         guest.run("rmmod irdma")
 
 
-@test(needs=NEEDS, timeout=300, full=("6.1",))
+@test(needs=NEEDS, timeout=600, full=("6.1",))
 def removals(kernel: str) -> None:
     """The device is taken away in every way, by somebody who means it, and given back."""
     with Guest(setup(kernel)) as guest:
@@ -161,7 +161,7 @@ def removals(kernel: str) -> None:
             replug(guest)
 
 
-@test(needs=NEEDS, timeout=300, full=("6.1",))
+@test(needs=NEEDS, timeout=600, full=("6.1",))
 def silence(kernel: str) -> None:
     """A command that is never answered, by itself and while the device is taken away."""
     with Guest(setup(kernel, SILENCE)) as guest:
