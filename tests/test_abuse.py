@@ -6,6 +6,8 @@ device works as before.
 """
 
 from guest import Guest, Setup
+from held import hold
+from kernlog import REFUSAL
 from testing import test
 
 FULL_KERNELS = ("6.1", "6.12")
@@ -14,7 +16,6 @@ NEEDS = ("images", "model", "modules", "programs")
 PCI = "/sys/bus/pci/devices/0000:01:00.0"
 # The address goes with the netdev.
 NETWORK = "ip addr replace 10.0.0.1/24 dev eth0 && ip link set eth0 up"
-REFUSAL = r"irdma\d: .*refused "
 WORKS = ("for i in $(seq 100); do qp-bringup >/tmp/works 2>&1 && exit 0; sleep 0.2; done; "
          "cat /tmp/works; exit 1")
 
@@ -65,8 +66,7 @@ def name_spaces(kernel: str) -> None:
             set -e
             rdma system set netns exclusive
             ip netns add other
-            qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 &
-            for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+            {hold()}
             rdma dev set irdma0 netns other
             [ -z "$(rdma link)" ]
             ip link set eth0 netns other
@@ -75,7 +75,7 @@ def name_spaces(kernel: str) -> None:
             {inside} ip link set eth0 up
             sleep 1
             {inside} qp-bringup
-            kill $!
+            kill $(cat /tmp/held.pid)
             # A device that comes anew begins in the first namespace.
             rmmod irdma
             insmod /host/irdma.ko
@@ -153,14 +153,12 @@ def consumers_in_the_kernel(kernel: str) -> None:
 def suspend(kernel: str) -> None:
     """Suspended and resumed, with a queue pair in use; ice takes the device away meanwhile."""
     with Guest(Setup(kernel=kernel)) as guest:
-        guest.run("""
-            qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 &
-            for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+        guest.run(hold() + """
             for level in devices platform; do
                 echo $level >/sys/power/pm_test
                 echo mem >/sys/power/state || exit 1
             done
-            kill $!""")
+            kill $(cat /tmp/held.pid)""")
         guest.run(WORKS)
 
 

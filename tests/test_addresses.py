@@ -14,6 +14,7 @@ import devtrace
 import image
 from common import BUILD
 from guest import Guest, Setup
+from held import LET_GO, hold
 from testing import LOGS, test
 
 NEEDS = ("images", "model", "modules", "programs")
@@ -181,19 +182,6 @@ def paths(kernel: str) -> None:
         path("fe80::2", "02:00:00:00:fe:02", source=local)
 
 
-HOLD = """
-    qp-path --to {to} --hold >/tmp/held 2>&1 &
-    echo $! >/tmp/held.pid
-    for i in $(seq 300); do grep -q held /tmp/held && exit 0; sleep 0.1; done
-    cat /tmp/held; exit 1
-"""
-LET_GO = """
-    kill $(cat /tmp/held.pid)
-    for i in $(seq 300); do grep -q PASS /tmp/held && exit 0; sleep 0.1; done
-    cat /tmp/held; exit 1
-"""
-
-
 def entries_written(guest: Guest, watch: Watch, script: str) -> list:
     """(index, MAC) of the entries of the ARP table written meanwhile."""
     watch.read()
@@ -217,7 +205,7 @@ def neighbours(kernel: str) -> None:
             return f"ip neigh replace 10.0.0.2 lladdr {mac} dev eth0 nud {state}"
 
         guest.run(neighbour("02:00:00:00:00:02"))
-        made = entries(HOLD.format(to="10.0.0.2"))
+        made = entries(hold("10.0.0.2"))
         assert [mac for _, mac in made] == ["02:00:00:00:00:02"], made
         index = made[0][0]
 
@@ -281,7 +269,7 @@ def gateways(kernel: str) -> None:
         def entries(script: str) -> list:
             return entries_written(guest, watch, script)
 
-        made = entries(HOLD.format(to="10.9.1.1"))
+        made = entries(hold("10.9.1.1"))
         assert [mac for _, mac in made] == ["02:00:00:00:00:03"], made
         index = made[0][0]
         assert entries("qp-path --to 10.9.2.2; qp-path --to 10.0.0.3") == []

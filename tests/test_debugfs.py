@@ -6,6 +6,7 @@ import re
 from typing import Dict
 
 from guest import Guest, Setup
+from held import LET_GO, hold
 from testing import test
 
 CARD = "/machine/peripheral/card"
@@ -14,14 +15,6 @@ FOLDER = "/sys/kernel/debug/irdma/0000:01:00.0"
 FILES = ("memory", "cqp", "hmc", "page_lists", "qos", "arp", "vectors")
 LINES = (r"ice 0000:01:00.0: unable to move VSI idx 1 into aggregator 1 node",
          r"irdma\d: (device is given up|critical error|asked for a reset)")
-HOLD = """
-    qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 &
-    echo $! >/tmp/held.pid
-    for i in $(seq 300); do grep -q held /tmp/held && exit 0; sleep 0.1; done
-    exit 1
-"""
-LET_GO = ("kill $(cat /tmp/held.pid); while kill -0 $(cat /tmp/held.pid); do sleep 0.1; done "
-          "2>/dev/null")
 # Reads all files without end, those of a device that is going and of one that has just come.
 READERS = f"""
     for reader in 1 2 3; do
@@ -46,7 +39,7 @@ def views(kernel: str) -> None:
     """Each file shows what there is."""
     with Guest(Setup(kernel=kernel)) as guest:
         assert set(guest.run(f"ls {FOLDER}").output.split()) == set(FILES)
-        guest.run(HOLD)
+        guest.run(hold())
         qps = json.loads(guest.run("rdma -j -d -d resource show qp").output)
         mine, = [q for q in qps if q.get("comm") == "qp-path"]
 

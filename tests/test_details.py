@@ -8,17 +8,11 @@ import devtrace
 import image
 from common import BUILD
 from guest import Guest, Setup
+from held import LET_GO, hold
 from testing import LOGS, test
 
 NEEDS = ("images", "model", "modules", "programs")
 STATISTIC = "rdma -j statistic show link irdma0/1"
-HOLD = """
-    qp-path --to 10.0.0.1 --flow 0x12345 --hold >/tmp/held 2>&1 &
-    echo $! >/tmp/held.pid
-    for i in $(seq 300); do grep -q held /tmp/held && exit 0; sleep 0.1; done
-    cat /tmp/held; exit 1
-"""
-LET_GO = "kill $(cat /tmp/held.pid)"
 
 
 def counters(guest: Guest) -> dict:
@@ -69,7 +63,7 @@ def objects(kernel: str) -> None:
             print(text)
             return json.loads(text)
 
-        guest.run(HOLD)
+        guest.run(hold(more="--flow 0x12345"))
         context = [e for e in devtrace.read(trace)[0] if e["ev"] == "qp_ctx"][-1]
         number = context["qp"]
         mine, = [q for q in resources("qp") if q["lqpn"] == number]

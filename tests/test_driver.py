@@ -3,20 +3,10 @@
 
 import subprocess
 
-from common import BUILD, TOP
-from testing import test
-
-PROGRAMS = BUILD / "driver"
-
-
-def build() -> None:
-    """The programs of tests/driver; only what has changed is made anew."""
-    subprocess.run(["flock", BUILD, "make", "-C", TOP / "tests/driver", f"OUT={PROGRAMS}"],
-                   check=True)
-
+from testing import host_programs, test
 
 @test(needs=(), kernels=None, guests=0, timeout=300)
 def page_list_pool() -> None:
-    build()
+    programs = host_programs("driver")
     for seed in range(1, 4):
-        subprocess.run([PROGRAMS / "pble-pool", str(seed)], check=True)
+        subprocess.run([programs / "pble-pool", str(seed)], check=True)

@@ -9,12 +9,11 @@ from typing import List
 import image
 from common import BUILD
 from guest import Guest, Setup, Wire
+from kernlog import REFUSAL
 from testing import LOGS, guests, test
 
 PROFILES = ("generic", "ceph", "ucx-rc", "ucx-ud", "nccl")
 RELOADS = 20
-# What the driver tells of a change that it refuses.
-REFUSAL = r"irdma\d: .*refused "
 LEAK_KIB = 1024         # slabs keep this much back; what the driver allocates it counts itself
 
 # In a guest without the driver: what it needs, and a bring-up. The device is probed by insmod.

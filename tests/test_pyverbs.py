@@ -11,6 +11,7 @@ import re
 from typing import Dict
 
 from guest import Guest, Setup
+from kernlog import REFUSAL
 from testing import test
 
 # Reasons for which tests skip themselves, and what is missing.
@@ -36,7 +37,7 @@ LACKS = {
 # which the kernel sees no more.
 FAILS_IN_LIBIRDMA = "test_create_raw_qp_ex_with_illegal_caps_max_recv_wr"
 
-REFUSALS = [r"irdma\d: .*refused ",
+REFUSALS = [REFUSAL,
             r"irdma\d: QP \d+: event 0x(103|20d|406), "]  # keys and address handles that are gone
 
 

@@ -137,7 +137,7 @@ def smoke() -> None:
     """A bit of all: verbs of processes and of the kernel, no memory, a reset, unload."""
     module = test_verbs.test_module(SANITIZED)
     setup = Setup(kernel=SANITIZED, files={"verbs_test.ko": module},
-                  allow=[test_verbs.REFUSAL, test_verbs.EVENT, *NO_MEMORY, *test_reset.ICE])
+                  allow=[kernlog.REFUSAL, test_verbs.EVENT, *NO_MEMORY, *test_reset.ICE])
     with Guest(setup) as guest:
         print(guest.run("qp-bringup --sqd -p ceph && qp-bringup -p ucx-ud").output)
         print(guest.run("verbs-churn -k 3 -n 60").output)

@@ -7,6 +7,7 @@ from typing import Dict, List, NamedTuple
 
 import devtrace
 from guest import Guest, Setup
+from held import LET_GO, hold
 from testing import LOGS, test
 
 CARD = "/machine/peripheral/card"
@@ -129,11 +130,7 @@ def failures(guest: Guest) -> None:
     assert failed.fields["major"] == "0xffff" and failed.fields["minor"] == "0xfa1", failed
     assert of(events, "qp_state", qp=failed.fields["qp"], error="-5"), events
 
-    guest.run("""
-        qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 &
-        echo $! >/tmp/held.pid
-        for i in $(seq 300); do grep -q held /tmp/held && exit 0; sleep 0.1; done
-        exit 1""")
+    guest.run(hold())
     number = of(read(guest), "qp_path")[-1].fields["qp"]
     guest.qmp("qom-set", path=CARD, property="inject", value=f"ae:code=0x50a,id={number}")
     events = read(guest)
@@ -147,8 +144,7 @@ def failures(guest: Guest) -> None:
     assert event.fields["known"] == "1" and event.fields["source"] == "send queue", event
     state, = of(events, "qp_state", qp=number)
     assert "RTS -> ERR" in state.text and state.fields["cause"] == "llp_too_many_retries", state
-    guest.run("kill $(cat /tmp/held.pid); while kill -0 $(cat /tmp/held.pid); do sleep 0.1; done "
-              "2>/dev/null")
+    guest.run(LET_GO)
 
 
 def reset(guest: Guest) -> None:

@@ -13,8 +13,8 @@ import coverage
 import image
 from common import BUILD, KUNIT, Trouble, make
 from guest import Guest, Setup
+from prepare import LOGS
 
-LOGS = BUILD / "logs"
 # Loading takes as long as the tests do.
 LIMIT = 240
 # Lines that tests say through KUnit, and what it says of itself.
@@ -49,7 +49,6 @@ class Results:
 def build(kernel: str, with_coverage: bool) -> Path:
     """Make the module for a kernel; its path."""
     what = "coverage" if with_coverage else "kunit"
-    LOGS.mkdir(parents=True, exist_ok=True)
     make(LOGS / f"{what}-{kernel}.log", what, f"KVER={kernel}")
     return BUILD / image.kernel(kernel).release / what / "irdma-kunit.ko"
 

@@ -245,6 +245,13 @@ def _next(waiting: List[Test], running: List[_Running]) -> Iterator[Test]:
         yield one
 
 
+def host_programs(topic: str) -> Path:
+    """Where the programs of tests/TOPIC are, which run here; what has changed is made anew."""
+    out = BUILD / topic
+    subprocess.run(["flock", BUILD, "make", "-C", TOP / "tests" / topic, f"OUT={out}"], check=True)
+    return out
+
+
 @contextlib.contextmanager
 def guests(*wanted: Guest) -> Iterator[Sequence[Guest]]:
     """Boot several guests at once; all are ready in the body, and checked after it."""
