@@ -31,7 +31,7 @@ def untaken(counts: coverage.Coverage, name: str) -> List[str]:
             if source[number - 1].strip() not in NEVER]
 
 
-@test(needs=("images", "kunit"), kernels=None, timeout=600, full=True)
+@test(needs=("images", "kunit"), kernels=None, timeout=600)
 def suites_and_coverage() -> None:
     """Each test of each suite, and how much of drivers/irdma runs in them, counted by gcov."""
     results = kunit.run(with_coverage=True)
