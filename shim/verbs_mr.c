@@ -221,12 +221,16 @@ int shim_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 /**
  * shim_mr_of() - the C++ object of a region, for the data path
  * @ib_mr: the region
+ * @va: gets its address as of now: a consumer may change it after ib_map_mr_sg(), as rpcrdma does
  *
  * Return: the object.
  */
-struct irdma_mr *shim_mr_of(void *ib_mr)
+struct irdma_mr *shim_mr_of(void *ib_mr, u64 *va)
 {
-	return container_of((struct ib_mr *)ib_mr, struct shim_mr, ib)->irdma;
+	struct ib_mr *ib = ib_mr;
+
+	*va = ib->iova;
+	return container_of(ib, struct shim_mr, ib)->irdma;
 }
 
 /**

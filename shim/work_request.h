@@ -122,7 +122,7 @@ enum { /* enum rdma_network_type */
 extern "C" {
 #endif
 struct irdma_ah *shim_ah_of(void *ib_ah);
-struct irdma_mr *shim_mr_of(void *ib_mr);
+struct irdma_mr *shim_mr_of(void *ib_mr, u64 *va);
 #ifdef __cplusplus
 }
 #endif

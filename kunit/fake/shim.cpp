@@ -495,15 +495,18 @@ void shim_device_fatal(shim_device *dev)
 	dev->world.fatal++;
 }
 
-/* An AH or MR of ib_core is, here, that of the driver. */
+/* An AH of ib_core is, here, that of the driver. */
 irdma_ah *shim_ah_of(void *ib_ah)
 {
 	return static_cast<irdma_ah *>(ib_ah);
 }
 
-irdma_mr *shim_mr_of(void *ib_mr)
+irdma_mr *shim_mr_of(void *ib_mr, u64 *va)
 {
-	return static_cast<irdma_mr *>(ib_mr);
+	auto *mr = static_cast<irdma::fake::IbMr *>(ib_mr);
+
+	*va = mr->iova;
+	return mr->irdma;
 }
 
 } /* extern "C" */

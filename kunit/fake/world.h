@@ -50,6 +50,12 @@ protected:
 	~Registers() = default;
 };
 
+/** An MR as ib_core knows it. */
+struct IbMr {
+	irdma_mr *irdma;
+	u64 iova;
+};
+
 /** An event that ib_core would have got: the object as ib_core knows it, SHIM_EVENT_*. */
 struct Told {
 	void *ib;

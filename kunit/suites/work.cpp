@@ -327,7 +327,8 @@ void fast_registration_and_invalidation()
 
 	wr.wr.opcode = SHIM_WR_REG_MR;
 	wr.wr.wr_id = 31;
-	wr.mr = mr;
+	fake::IbMr ib = {mr, 0x7000};
+	wr.mr = &ib;
 	wr.key = lkey | 0x5a;
 	wr.access = SHIM_ACCESS_LOCAL_WRITE | SHIM_ACCESS_REMOTE_READ;
 	EXPECT_EQ(irdma_post_send(w.qp.qp, &wr.wr, &bad), -SHIM_EINVAL); /* no pages yet */
@@ -360,14 +361,21 @@ void fast_registration_and_invalidation()
 	EXPECT_EQ(irdma_post_send(w.qp.qp, &wr.wr, &bad), 0);
 	EXPECT_EQ(sq[1].get(hw::sq_fastreg::pbl_level), 0);
 	EXPECT_EQ(sq[1].get(hw::sq_fastreg::page), 0x40000);
+	/* The consumer has another address for it, after the pages: not another place in the page. */
+	ib.iova = 0x1234567800007010;
+	EXPECT_EQ(irdma_post_send(w.qp.qp, &wr.wr, &bad), -SHIM_EINVAL);
+	ib.iova = 0x1234567800009000;
+	EXPECT_EQ(irdma_post_send(w.qp.qp, &wr.wr, &bad), 0);
+	EXPECT_EQ(sq[2].get(hw::sq_fastreg::va), ib.iova);
+	EXPECT_EQ(sq[2].get(hw::sq_fastreg::length), 0x800);
 	/* Invalidation. */
 	shim_rdma_wr invalidate = w.request(SHIM_WR_LOCAL_INV, 0, 32, SHIM_SEND_FENCE);
 	invalidate.wr.imm_or_rkey = rkey;
 	EXPECT_EQ(irdma_post_send(w.qp.qp, &invalidate.wr, &bad), 0);
-	EXPECT_EQ(sq[2].get(hw::sq::opcode), 0x0a);
-	EXPECT_EQ(sq[2].get(hw::sq_inval::stag), rkey);
-	EXPECT_EQ(sq[2].get(hw::sq::local_fence), 1);
-	EXPECT(w.complete(w.sent(2, 10)));
+	EXPECT_EQ(sq[3].get(hw::sq::opcode), 0x0a);
+	EXPECT_EQ(sq[3].get(hw::sq_inval::stag), rkey);
+	EXPECT_EQ(sq[3].get(hw::sq::local_fence), 1);
+	EXPECT(w.complete(w.sent(3, 10)));
 	EXPECT_EQ(w.poll(), 1);
 	EXPECT_EQ(w.wc[0].opcode, SHIM_WC_LOCAL_INV);
 	irdma_mr_deregister(mr, false);

@@ -307,13 +307,12 @@ static const char *list_name(const UserMemory &memory)
 
 irdma_mr_details Mr::details() const
 {
-	constexpr u64 bytes[] = {hw::page_size, hw::large_page_size, hw::huge_page_size};
 	const UserMemory *memory = memory_ ? &*memory_ : ring_ ? &*ring_->memory : nullptr;
 
 	if (memory)
 		return {memory->page_size(), memory->pages(), list_name(*memory)};
 	if (fast_)
-		return {bytes[static_cast<u32>(fast_->page_size)], fast_->count, "fast"};
+		return {bytes_of(fast_->page_size), fast_->count, "fast"};
 	return {0, 0, "all"};
 }
 

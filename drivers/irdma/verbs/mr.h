@@ -10,6 +10,7 @@
 #define IRDMA_VERBS_MR_H
 
 #include "../device.h"
+#include "../hw/limits.h"
 #include "driver.h"
 #include "pd.h"
 #include "stag.h"
@@ -33,10 +34,18 @@ constexpr u32 stag_access(u32 access)
 	return rights;
 }
 
+/** Bytes of a page. */
+constexpr u64 bytes_of(hw::HostPage size)
+{
+	return u64{hw::page_size} << 9 * static_cast<u32>(size);
+}
+static_assert(bytes_of(hw::HostPage::size_2m) == hw::large_page_size &&
+	      bytes_of(hw::HostPage::size_1g) == hw::huge_page_size);
+
 /** What a fast registration maps: the page list as the consumer has left it. */
 struct FastPages {
 	PbleRun list;
-	u64 va = 0;	/**< address of the first byte */
+	u64 va = 0;	/**< address of the first byte; REG_MR may come with another */
 	u64 length = 0; /**< bytes */
 	u32 count = 0;	/**< pages; 1 needs no list */
 	hw::HostPage page_size = hw::HostPage::size_4k;

@@ -269,16 +269,22 @@ Status Qp::post_data(const shim_send_wr &wr, bool flushed)
 	return {};
 }
 
-/* Make an MR valid for the pages that ib_map_mr_sg() has left in it. */
+/*
+ * Make an MR valid for the pages that ib_map_mr_sg() has left in it, at the address that the consumer
+ * wants by now: another page, perhaps, but the same place in it.
+ */
 Status Qp::post_fast_register(const shim_reg_wr &wr, bool flushed)
 {
-	const Mr &mr = *from_c(shim_mr_of(wr.mr));
+	u64 va;
+	const Mr &mr = *from_c(shim_mr_of(wr.mr, &va));
 	const FastPages *mapped = mr.fast_pages();
 
 	if (!connected() || !mapped || !mapped->count || wr.key >> 8 != mr.stag() >> 8)
 		return Error::invalid;
 
 	const FastPages &pages = *mapped;
+	if ((va ^ pages.va) & (bytes_of(pages.page_size) - 1))
+		return Error::invalid;
 	bool listed = pages.count > 1;
 	auto level = listed ? hw::PblLevel::one : hw::PblLevel::contiguous;
 	u32 first_pble = listed ? pages.list.first() : 0;
@@ -290,7 +296,7 @@ Status Qp::post_fast_register(const shim_reg_wr &wr, bool flushed)
 			   page_size.put(static_cast<u64>(pages.page_size)) |
 			   hw::sq_fastreg::access.put(stag_access(static_cast<u32>(wr.access))) |
 			   va_based.put(1),
-		   {pages.va,
+		   {va,
 		    first_pble_hi.put(first_pble >> 16) |
 			    page.put(listed ? 0 : pages.first_page() >> hw::page_shift),
 		    length.put(pages.length) | first_pble_lo.put(first_pble)},
