@@ -139,6 +139,7 @@ private:
 	/** An ACK or NAK, or READ responses from packet @p sent on. */
 	struct Answer {
 		bool read = false;
+		bool again = false; /* wholly answered before */
 		uint32_t psn = 0;
 		uint8_t syndrome = 0;
 		uint32_t msn = 0;

@@ -229,11 +229,19 @@ void Responder::duplicate(const RocePacket &packet)
 	uint32_t behind = psn_distance(f.psn, expected_);
 	if (f.length > hw::max_message_bytes || roce_packets(f.length, mtu_) > behind)
 		return;
+	bool again = true;
 	std::erase_if(answers_, [&](const Answer &a) {
-		return psn_distance(f.psn, a.psn + (a.read ? a.sent : 0)) < behind;
+		bool replaced = psn_distance(f.psn, a.psn + (a.read ? a.sent : 0)) < behind;
+
+		if (replaced && a.read)
+			again &= a.again;
+		return replaced;
 	});
-	answers_.push_back(
-		{.read = true, .psn = f.psn, .msn = msn_, .source = {f.address, f.key, f.length}});
+	answers_.push_back({.read = true,
+			    .again = again,
+			    .psn = f.psn,
+			    .msn = msn_,
+			    .source = {f.address, f.key, f.length}});
 	roce_.kick(qp_);
 }
 
@@ -287,7 +295,12 @@ void Responder::send_ack(const Answer &answer, const RocePath &path)
 	roce_.send(qp_, path, RoceFrame(path, fields, 0));
 }
 
-/* Sends one response. Returns whether it was the last; not if the queue pair stops. */
+/*
+ * Sends one response. Returns whether it was the last; not if the queue pair stops. What was
+ * answered before may be gone by now: a peer that asked again for want of patience has the first
+ * answer meanwhile, and has said or been told that the region is not needed any more. Such a request
+ * is dropped; a peer that still waits will run out of retries.
+ */
 bool Responder::send_read(Answer &answer, const RocePath &path)
 {
 	uint32_t packets = roce_packets(answer.source.length, mtu_);
@@ -309,6 +322,8 @@ bool Responder::send_read(Answer &answer, const RocePath &path)
 	RoceFrame frame(path, fields, size);
 	if (RoceFault fault = roce_.memory.read_remote(qp_, part_of(answer.source, offset, size),
 						       frame.payload())) {
+		if (answer.again)
+			return true;
 		/* A region that is gone meanwhile. The refusal goes out as the queue pair stops. */
 		answer = {.psn = fields.psn,
 			  .syndrome = syndrome::nak_remote_access,

@@ -266,6 +266,53 @@ void slow_peer()
 	CHECK(a.counter(e810::counter::retransmitted) == 1);
 }
 
+/* A READ asked for once more comes late: its region is invalid by then, which is nobody's fault. */
+void late_duplicate()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t stag = RoceEnd::free_stag | 0x42, length = 3000;
+	auto at_stag = [](hw::Quantum &q) {
+		q.set(hw::sq::remote_addr, 0x10000000);
+		q.set(hw::sq::remote_stag, stag);
+	};
+	RocePair::Frame read;
+
+	b.post_send(RoceEnd::rc, SqOp::fast_register, {}, [&](hw::Quantum &q) {
+		using namespace hw::sq_fastreg;
+		q.set(va, 0x10000000);
+		q.set(page, place::data >> 12);
+		q.set(hw::sq_fastreg::length, length);
+		q.set(hw::sq_fastreg::index, stag >> 8);
+		q.set(key, stag & 0xff);
+		q.set(hw::sq_fastreg::access, 0xf);
+		q.set(va_based, 1);
+	});
+	pair.run();
+	CHECK(completed(b, true));
+	pair.cable = [&](RocePair::Frame &frame) {
+		if (frame[42] == e810::bth_op::rc_read_request)
+			read = frame;
+		return true;
+	};
+	fill(b, 0, length, 4);
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, at_stag);
+	b.post_receive(RoceEnd::rc, {{target, 8}});
+	a.post_send(RoceEnd::rc, SqOp::send_inv, {{0, 8}}, [&](hw::Quantum &q) {
+		at_stag(q);
+		q.set(hw::sq::read_fence, 1);
+	});
+	pair.run();
+	CHECK(completed(a, true) && completed(a, true) && completed(b, false, 8));
+	CHECK(same(a, target, b, 0, length));
+	e810_device_receive(b.driver.host.device, read.data(), read.size());
+	b.post_receive(RoceEnd::rc, {{target, 8}});
+	a.post_send(RoceEnd::rc, SqOp::send, {{0, 8}});
+	pair.run(1);
+	CHECK(b.events().empty() && a.events().empty());
+	CHECK(completed(a, true) && completed(b, false, 8));
+}
+
 /* A receive is posted while the device looks for one: it is taken whole, or not yet. */
 void posted_meanwhile()
 {
@@ -615,6 +662,7 @@ int main()
 	receiver_not_ready();
 	posted_meanwhile();
 	slow_peer();
+	late_duplicate();
 	refusals();
 	own_failures();
 	registration();
