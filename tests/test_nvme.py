@@ -29,11 +29,14 @@ SHORT = [Load("512", 1, 32), Load("4k", 128, 512), Load("1m", 8, 16)]
 
 @contextlib.contextmanager
 def pair(kernel: str, both: bool = False, **more) -> Iterator[Tuple[Guest, Guest]]:
-    """A guest on our device and its peer, on rxe or on ours too. All must be given back."""
+    """A guest on our device and its peer, on rxe or on ours too. All must be given back.
+
+    more: of both guests' Setup.
+    """
     with Wire() as wire:
         one = Guest(Setup(kernel=kernel, wire=wire, number=1, **more), "card")
-        two = Guest(Setup(kernel=kernel, wire=wire, number=2) if both else soft_setup(wire),
-                    "peer")
+        two = Guest(Setup(kernel=kernel, wire=wire, number=2, **more) if both
+                    else soft_setup(wire, **more), "peer")
         with guests(one, two):
             one.run("ping -c 1 -W 20 $PEER_ADDRESS")
             before = [resources(guest) for guest in (one, two)]

@@ -24,6 +24,8 @@ PORT = f"{NVMET}/ports/1"
 DISKS = 2
 COUNTED = ("pd", "qp", "cm_id", "mr", "ctx")    # CQs of ib_core's pool stay with the device
 
+LISTEN = f"ln -s {SUBSYSTEM} {PORT}/subsystems/"
+SHUT = f"rm {PORT}/subsystems/{NQN}"
 SERVE = f"""
     set -e
     modprobe brd rd_nr={DISKS} rd_size=$(({{mib}} * 1024)) max_part=0
@@ -43,11 +45,11 @@ SERVE = f"""
     echo $GUEST_ADDRESS >{PORT}/addr_traddr
     echo 4420 >{PORT}/addr_trsvcid
     {{inline}}
-    ln -s {SUBSYSTEM} {PORT}/subsystems/
+    {LISTEN}
 """
 STOP = f"""
     set -e
-    rm {PORT}/subsystems/{NQN}
+    {SHUT}
     rmdir {PORT} {SUBSYSTEM}/namespaces/* {SUBSYSTEM}
     modprobe -r nvmet_rdma
     modprobe -r brd
@@ -180,6 +182,10 @@ class Target:
     def __exit__(self, kind, *_) -> None:
         if kind is None:
             self.guest.run(STOP)
+
+    def listen(self) -> None:
+        """Listen anew: nvmet does not by itself when its RDMA device has gone and come back."""
+        self.guest.run(f"{SHUT} && {LISTEN}")
 
     def look(self) -> str:
         """What copy_tree() should have left: size and sum of all sums."""
