@@ -47,7 +47,7 @@ private:
 	e810_timer *timer_;
 };
 
-/** Work to be done from QEMU's main loop soon, outside the present register access. */
+/** Work to be done soon, from QEMU's main loop or a timer, outside the present register access. */
 class Deferred {
 public:
 	Deferred(Device &dev, e810_callback fn, void *block);

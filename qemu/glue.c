@@ -20,6 +20,7 @@
 #include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
 #include "net/net.h"
+#include "sysemu/cpu-timers.h"
 
 #include "glue.h"
 #include "instructions.h"
@@ -38,6 +39,9 @@ enum {
 	PCIE_CAP_OFFSET = 0xa0,
 	MSIX_CAP_OFFSET = 0x70,
 	DSN_CAP_OFFSET = 0x100,
+	/* Until work put off is done under -icount. */
+	PUT_OFF_LEAST_NS = 1000,
+	PUT_OFF_SPREAD_NS = 2000,
 	DEFAULT_VECTORS = 96,
 };
 
@@ -58,6 +62,12 @@ struct e810_host {
 
 struct e810_timer {
 	QEMUTimer timer;
+};
+
+struct e810_bh {
+	QEMUBH *bh;
+	struct e810_timer *timer; /* instead, under -icount */
+	uint32_t random;
 };
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -168,26 +178,53 @@ void e810_timer_cancel(struct e810_timer *timer)
 	timer_del(&timer->timer);
 }
 
-/* struct e810_bh is QEMU's QEMUBH under a name of our own. */
-
+/*
+ * Under -icount time is counted in instructions, so that a run can be repeated. There the speed of
+ * the host must not decide when the device goes on: it does so by a timer. Its times vary, always in
+ * the same way: with one time, a few instructions of a driver could decide whether each message takes
+ * an interrupt more.
+ */
 struct e810_bh *e810_bh_new(e810_callback fn, void *opaque)
 {
-	return (struct e810_bh *)qemu_bh_new(fn, opaque);
+	struct e810_bh *bh = g_new0(struct e810_bh, 1);
+
+	if (icount_enabled())
+		bh->timer = e810_timer_new(fn, opaque);
+	else
+		bh->bh = qemu_bh_new(fn, opaque);
+	return bh;
 }
 
 void e810_bh_free(struct e810_bh *bh)
 {
-	qemu_bh_delete((QEMUBH *)bh);
+	if (bh->timer)
+		e810_timer_free(bh->timer);
+	else
+		qemu_bh_delete(bh->bh);
+	g_free(bh);
+}
+
+static uint32_t next_random(struct e810_bh *bh)
+{
+	bh->random = bh->random * 1664525 + 1013904223;
+	return bh->random >> 16;
 }
 
 void e810_bh_schedule(struct e810_bh *bh)
 {
-	qemu_bh_schedule((QEMUBH *)bh);
+	if (!bh->timer)
+		qemu_bh_schedule(bh->bh);
+	else if (!timer_pending(&bh->timer->timer))
+		e810_timer_arm(bh->timer, e810_now() + PUT_OFF_LEAST_NS +
+					  next_random(bh) % PUT_OFF_SPREAD_NS);
 }
 
 void e810_bh_cancel(struct e810_bh *bh)
 {
-	qemu_bh_cancel((QEMUBH *)bh);
+	if (bh->timer)
+		e810_timer_cancel(bh->timer);
+	else
+		qemu_bh_cancel(bh->bh);
 }
 
 void e810_log_guest_error(const char *text)

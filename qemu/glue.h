@@ -33,7 +33,7 @@ struct e810_host;
 struct e810_device;
 /* A timer in virtual time. */
 struct e810_timer;
-/* Work put off to QEMU's main loop. */
+/* Work put off to QEMU's main loop, or for a time under -icount. */
 struct e810_bh;
 
 typedef void (*e810_callback)(void *opaque);
@@ -100,7 +100,7 @@ void e810_timer_cancel(struct e810_timer *timer);
 
 struct e810_bh *e810_bh_new(e810_callback fn, void *opaque);
 void e810_bh_free(struct e810_bh *bh);
-/** e810_bh_schedule() - Run the callback once from the main loop; scheduling twice is once. */
+/** e810_bh_schedule() - Run the callback once, soon; scheduling twice is once. */
 void e810_bh_schedule(struct e810_bh *bh);
 void e810_bh_cancel(struct e810_bh *bh);
 
