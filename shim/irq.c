@@ -2,17 +2,28 @@
 /*
  * The interrupt vectors that ice lends. ice has allocated them; they are
  * requested here one by one, for the C++ side's event queues.
+ *
+ * What a vector is for is done in a tasklet. While the CPU is still at work on
+ * what earlier events have led to, in softirqs too, further ones gather: the
+ * device does not interrupt again before the handler has enabled the vector.
  */
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
 
 #include "shim_device.h"
 
+static void serve_vector(struct tasklet_struct *tasklet)
+{
+	struct shim_vector *vector = from_tasklet(vector, tasklet, tasklet);
+
+	vector->handler(vector->arg);
+}
+
 static irqreturn_t handle_irq(int irq, void *arg)
 {
 	struct shim_vector *vector = arg;
 
-	vector->handler(vector->arg);
+	tasklet_schedule(&vector->tasklet);
 	return IRQ_HANDLED;
 }
 
@@ -55,7 +66,7 @@ int shim_vector_irq(struct shim_device *dev, u32 index)
  * shim_irq_request() - have a function called when a vector fires
  * @dev: the device
  * @index: which of the lent vectors
- * @handler: called in hard interrupt context
+ * @handler: called in a tasklet
  * @arg: its argument
  * @use: what it is for, shown in /proc/interrupts
  * @number: shown behind @use, unless negative
@@ -73,6 +84,7 @@ int shim_irq_request(struct shim_device *dev, u32 index, void (*handler)(void *a
 
 	vector->handler = handler;
 	vector->arg = arg;
+	tasklet_setup(&vector->tasklet, serve_vector);
 	if (number >= 0)
 		snprintf(vector->name, sizeof(vector->name), "irdma-%s-%s-%d",
 			 pci_name(dev->pdev), use, number);
@@ -106,6 +118,7 @@ void shim_irq_free(struct shim_device *dev, u32 index)
 	vector->requested = false;
 	irq_update_affinity_hint(irq, NULL);
 	free_irq(irq, vector);
+	tasklet_kill(&vector->tasklet);
 }
 
 /**

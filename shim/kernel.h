@@ -284,6 +284,8 @@ void shim_work_flush(struct shim_device *dev); /* all of the device; may sleep *
 /* ---- Time ---- */
 u64 shim_now_ms(void);
 u64 shim_now_ns(void);
+u64 shim_ticks(void); /* quicker; for short times on one CPU */
+u32 shim_ticks_per_ms(void);
 void shim_udelay(u32 us);
 void shim_sleep_us(u32 us); /* may sleep; between us and twice that */
 u32 shim_random(void);
@@ -294,7 +296,7 @@ u32 shim_vectors(struct shim_device *dev);
 /* Number of lent vector @index in the function's MSI-X table, for cause registers. */
 u32 shim_vector_hw_index(struct shim_device *dev, u32 index);
 /*
- * Have @handler called in hard interrupt context when lent vector @index fires.
+ * Have @handler called in a tasklet when lent vector @index fires.
  * /proc/interrupts shows "irdma-", the PCI address and @use, with @number unless
  * that is negative. @cpu: wished for, or -1. May sleep.
  */

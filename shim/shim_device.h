@@ -6,6 +6,7 @@
 #define SHIM_DEVICE_H
 
 #include <linux/auxiliary_bus.h>
+#include <linux/interrupt.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/ratelimit.h>
@@ -16,6 +17,7 @@
 #include "driver.h"
 
 struct shim_vector {
+	struct tasklet_struct tasklet;
 	void (*handler)(void *arg);
 	void *arg;
 	char name[32];

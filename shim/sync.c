@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/spinlock.h>
+#include <linux/timex.h>
 
 #include "shim_device.h"
 
@@ -289,6 +290,36 @@ u64 shim_now_ms(void)
 u64 shim_now_ns(void)
 {
 	return ktime_get_ns();
+}
+
+/**
+ * shim_ticks() - a clock that is read quickly, for short times on one CPU
+ *
+ * Context: Any; it may jump when the CPU changes.
+ * Return: shim_ticks_per_ms() of them are a millisecond.
+ */
+u64 shim_ticks(void)
+{
+#ifdef CONFIG_X86
+	if (tsc_khz)
+		return get_cycles();
+#endif
+	return ktime_get_ns();
+}
+
+/**
+ * shim_ticks_per_ms() - how fast shim_ticks() runs
+ *
+ * Context: Any.
+ * Return: ticks a millisecond.
+ */
+u32 shim_ticks_per_ms(void)
+{
+#ifdef CONFIG_X86
+	if (tsc_khz)
+		return tsc_khz;
+#endif
+	return NSEC_PER_MSEC;
 }
 
 /**

@@ -352,6 +352,16 @@ u64 shim_now_ns(void)
 	return world().now();
 }
 
+u64 shim_ticks(void)
+{
+	return world().now();
+}
+
+u32 shim_ticks_per_ms(void)
+{
+	return World::ms;
+}
+
 void shim_udelay(u32 us)
 {
 	world().advance(world().now() + us * World::us, false);

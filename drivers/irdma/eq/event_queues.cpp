@@ -44,8 +44,8 @@ constexpr u32 aeq_budget = 16;
  * interrupts without end would else keep tasks from running on that CPU; work items are scheduled
  * like any task.
  */
-constexpr u64 window_ns = 10000000;
-constexpr u64 share_ns = window_ns / 4;
+constexpr u32 window_ms = 10;
+constexpr u32 shares_per_window = 4;
 /* How often the queues are looked at for entries whose interrupt was lost. */
 constexpr u32 look_ms = 1000;
 /* What one allocation of DMA memory can hold on every kernel. */
@@ -146,7 +146,9 @@ struct EventQueues::Vector {
 	u32 hw_index = 0;
 	bool requested = false;
 	Atomic<bool> stopping{false};
-	u64 window_begin = 0, used_ns = 0; /* of the interrupt handler only */
+	/* In ticks, of the interrupt handler only. */
+	const u64 window = u64{window_ms} * shim_ticks_per_ms();
+	u64 window_begin = 0, used = 0;
 	Work work;
 };
 
@@ -236,18 +238,18 @@ bool EventQueues::Vector::take()
 void EventQueues::Vector::on_interrupt(void *arg)
 {
 	Vector &vector = *static_cast<Vector *>(arg);
-	u64 begin = shim_now_ns();
+	u64 begin = shim_ticks();
 
-	if (begin - vector.window_begin >= window_ns) {
+	if (begin - vector.window_begin >= vector.window) {
 		vector.window_begin = begin;
-		vector.used_ns = 0;
+		vector.used = 0;
 	}
-	if (vector.used_ns >= share_ns) {
+	if (vector.used >= vector.window / shares_per_window) {
 		vector.work.queue(vector.queues.device_.shim);
 		return;
 	}
 	vector.serve();
-	vector.used_ns += shim_now_ns() - begin;
+	vector.used += shim_ticks() - begin;
 }
 
 void EventQueues::Vector::go_on(void *arg)
