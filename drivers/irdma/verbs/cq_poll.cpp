@@ -19,7 +19,7 @@ namespace irdma {
  * to it; moves both on. An entry whose extended one is still to come is not
  * yet there.
  */
-bool Cq::next(u32 &at, bool &lap, Entry &found) const
+[[gnu::always_inline]] inline bool Cq::next(u32 &at, bool &lap, Entry &found) const
 {
 	auto step = [this](u32 &index, bool &valid) {
 		if (++index == size_) {
@@ -59,19 +59,23 @@ Qp *Cq::user_of(const hw::Cqe &cqe) const
 int Cq::poll(int count, shim_wc *wc)
 {
 	SpinGuard guard(lock_);
-	u32 old_head = head_;
+	u32 head = head_;
+	bool lap = lap_;
 	int polled = 0;
 	Entry found;
 
-	while (polled < count && next(head_, lap_, found)) {
+	while (polled < count && next(head, lap, found)) {
 		Qp *qp = user_of(*found.cqe);
 
 		if (qp && qp->complete(*this, *found.cqe, found.extended, wc[polled]))
 			polled++;
 	}
-	if (head_ != old_head)
+	if (head_ != head) {
+		head_ = head;
+		lap_ = lap;
 		shadow_.as<hw::CqShadow>()->qw[hw::cq_shadow::consumer_index.word].write_once(
-			hw::cq_shadow::consumer_index.put(head_));
+			hw::cq_shadow::consumer_index.put(head));
+	}
 	return polled + poll_flushed(count - polled, wc + polled);
 }
 

@@ -22,13 +22,19 @@ u32 write_more_fragments(hw::Quantum *wqe, const shim_sge *sge, u32 count, bool 
 	return next - 1;
 }
 
-/* A few bytes: a call of memcpy() would take longer. */
+/* A few bytes: a call of memcpy() would take longer. The last word overlaps the one before. */
 static void copy_inline(u8 *to, const u8 *from, u32 bytes)
 {
-	for (; bytes >= sizeof(u64); bytes -= sizeof(u64), to += sizeof(u64), from += sizeof(u64))
-		__builtin_memcpy(to, from, sizeof(u64));
-	for (; bytes; bytes--)
-		*to++ = *from++;
+	constexpr u32 word = sizeof(u64);
+
+	if (bytes < word) {
+		while (bytes--)
+			*to++ = *from++;
+		return;
+	}
+	for (u32 at = 0; at < bytes - word; at += word)
+		__builtin_memcpy(to + at, from + at, word);
+	__builtin_memcpy(to + bytes - word, from + bytes - word, word);
 }
 
 /* Data skips words 2 and 3 of the first quantum, and the last byte of all others. */
@@ -86,16 +92,17 @@ void SendQueue::rewind()
 void SendQueue::fill_with_nops(u32 position, u32 count)
 {
 	constexpr SendEntry filler = {.wr_id = 0, .length = 0, .op = hw::SqOp::nop, .quanta = 1};
+	hw::Quantum *nop = &ring_[index(position)];
+	SendEntry *entry = &entries_[index(position)];
+	u64 header = hw::sq::opcode.put(static_cast<u64>(hw::SqOp::nop)) |
+		     hw::sq::valid.put(valid(position));
 
-	for (u32 i = 0; i < count; i++) {
-		hw::Quantum &nop = ring_[index(position + i)];
-
-		remember(position + i, filler);
+	for (u32 i = 0; i < count; i++, nop++) {
+		*entry++ = filler;
 		for (u32 word = 0; word < 3; word++)
-			nop.qw[word].set(0);
+			nop->qw[word].set(0);
 		dma_write_barrier();
-		nop.qw[3].write_once(hw::sq::opcode.put(static_cast<u64>(hw::SqOp::nop)) |
-				     hw::sq::valid.put(valid(position + i)));
+		nop->qw[3].write_once(header);
 	}
 }
 
@@ -105,7 +112,10 @@ bool SendQueue::record(const SendEntry &entry)
 
 	if (!has_room(entry.quanta))
 		return false;
-	remember(head, entry);
+	/* It may cross the end of the ring. */
+	for (u32 i = 1; i < entry.quanta; i++)
+		entries_[index(head + i)].quanta = 0;
+	entries_[index(head)] = entry;
 	head_.store(head + entry.quanta);
 	return true;
 }

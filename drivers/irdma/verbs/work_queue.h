@@ -128,8 +128,8 @@ private:
 
 	bool has_room(u32 quanta) const;
 	void clear_ahead(u32 position);
+	/* They do not cross a multiple of sq_chunk_quanta. */
 	void fill_with_nops(u32 position, u32 count);
-	void remember(u32 position, const SendEntry &entry);
 
 	RingView<hw::Quantum> ring_;
 	const hw::QpShadow *shadow_ = nullptr;
@@ -195,14 +195,8 @@ inline void SendQueue::clear_ahead(u32 position)
 		    clear_ahead_quanta * hw::quantum_bytes);
 }
 
-inline void SendQueue::remember(u32 position, const SendEntry &entry)
-{
-	entries_[index(position)] = entry;
-	for (u32 i = 1; i < entry.quanta; i++)
-		entries_[index(position + i)].quanta = 0;
-}
-
-inline SendQueue::Place SendQueue::begin(u32 quanta)
+/* Inlined by force: else a place is packed into registers and unpacked again. */
+[[gnu::always_inline]] inline SendQueue::Place SendQueue::begin(u32 quanta)
 {
 	u32 head = head_.load();
 	u32 left = hw::sq_chunk_quanta - head % hw::sq_chunk_quanta;
@@ -221,12 +215,17 @@ inline SendQueue::Place SendQueue::begin(u32 quanta)
 
 /*
  * The head moves before the device can see the request: its completion may be polled on another
- * CPU at once.
+ * CPU at once. A request with a place does not cross the end of the ring.
  */
 inline void SendQueue::finish(const Place &place, u64 header, const SendEntry &entry)
 {
-	remember(place.position, entry);
-	head_.store(place.position + entry.quanta);
+	SendEntry *at = &entries_[index(place.position)];
+	u32 quanta = entry.quanta;
+
+	*at = entry;
+	for (u32 i = 1; i < quanta; i++)
+		at[i].quanta = 0;
+	head_.store(place.position + quanta);
 	dma_write_barrier();
 	place.wqe->qw[3].write_once(header | hw::sq::valid.put(place.valid));
 }
