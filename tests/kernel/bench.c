@@ -15,7 +15,7 @@
 #define BATCH 24	/* of 32 requests that fit */
 #define BATCHES 40
 #define LIVES 200
-#define HELD 256	/* objects, for the memory that one takes */
+#define HELD 128	/* objects, for the memory that one takes */
 #define HELD_MRS 1024
 #define WRITE_BYTES 4096
 #define SETTLE_MS 1200	/* work put off has been done */
@@ -237,41 +237,49 @@ static void tell_memory(const char *name, unsigned long before, int count)
 	pr_info("verbs-bench: memory %s %ld\n", name, pages * (long)PAGE_SIZE / count);
 }
 
+/* The first half of the objects uses up what is free in the slabs, and is not counted. */
 static void bench_memory(void)
 {
-	static struct ib_cq *cqs[HELD];
-	static struct ib_qp *qps[HELD];
-	static struct ib_mr *mrs[HELD_MRS];
+	static struct ib_cq *cqs[2 * HELD];
+	static struct ib_qp *qps[2 * HELD];
+	static struct ib_mr *mrs[2 * HELD_MRS];
 	struct ib_cq_init_attr cq_init = { .cqe = 64 };
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	unsigned long before = free_pages_now();
+	unsigned long before = 0;
 	int i;
 
-	for (i = 0; i < HELD; i++)
+	for (i = 0; i < 2 * HELD; i++) {
+		if (i == HELD)
+			before = free_pages_now();
 		cqs[i] = ib_create_cq(vt.ib, NULL, NULL, NULL, &cq_init);
+	}
 	tell_memory("kernel-cq", before, HELD);
 	if (IS_ERR(cqs[0]))
 		return;
 	init.send_cq = init.recv_cq = cqs[0];
-	before = free_pages_now();
-	for (i = 0; i < HELD; i++)
+	for (i = 0; i < 2 * HELD; i++) {
+		if (i == HELD)
+			before = free_pages_now();
 		qps[i] = ib_create_qp(vt.pd, &init);
+	}
 	tell_memory("kernel-qp", before, HELD);
-	before = free_pages_now();
-	for (i = 0; i < HELD_MRS; i++)
+	for (i = 0; i < 2 * HELD_MRS; i++) {
+		if (i == HELD_MRS)
+			before = free_pages_now();
 		mrs[i] = ib_alloc_mr(vt.pd, IB_MR_TYPE_MEM_REG, 256);
+	}
 	tell_memory("kernel-mr", before, HELD_MRS);
-	for (i = 0; i < HELD_MRS; i++)
+	for (i = 0; i < 2 * HELD_MRS; i++)
 		if (!IS_ERR(mrs[i]))
 			ib_dereg_mr(mrs[i]);
-	for (i = 0; i < HELD; i++)
+	for (i = 0; i < 2 * HELD; i++)
 		if (!IS_ERR(qps[i]))
 			ib_destroy_qp(qps[i]);
-	for (i = 0; i < HELD; i++)
+	for (i = 0; i < 2 * HELD; i++)
 		if (!IS_ERR(cqs[i]))
 			ib_destroy_cq(cqs[i]);
 }
