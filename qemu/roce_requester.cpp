@@ -138,11 +138,18 @@ bool Requester::must_wait(const Work &work) const
 	if (request.is_local())
 		return false;
 	if (request.is_read()) {
-		auto reads = std::count_if(works_.begin(),
-					   works_.begin() + static_cast<ptrdiff_t>(cursor_),
-					   [](const Work &w) { return w.request.is_read(); });
+		uint64_t reads = 0;
+		uint32_t asked_for = 0;
 
-		return static_cast<uint64_t>(reads) >= std::max<uint64_t>(qp_.get(hw::qpc::ord), 1);
+		for (size_t i = 0; i < cursor_; i++) {
+			if (!works_[i].request.is_read())
+				continue;
+			reads++;
+			asked_for += works_[i].packets - works_[i].acked;
+		}
+		/* All of it would come again for one that gets lost. */
+		return reads >= std::max<uint64_t>(qp_.get(hw::qpc::ord), 1) ||
+		       asked_for >= most_in_flight;
 	}
 	return in_flight() >= window_;
 }

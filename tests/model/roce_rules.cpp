@@ -266,6 +266,33 @@ void slow_peer()
 	CHECK(a.counter(e810::counter::retransmitted) == 1);
 }
 
+/* No READ is asked for while much is to come: a packet that gets lost costs all behind it. */
+void reads_in_turn()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t length = 40 * 1024;
+	uint32_t asked_for = 0, most = 0;
+
+	pair.cable = [&](RocePair::Frame &frame) {
+		if (frame[42] == e810::bth_op::rc_read_request)
+			asked_for += length / 1024;
+		else
+			asked_for--;
+		most = std::max(most, asked_for);
+		return true;
+	};
+	fill(b, 0, 4 * length, 7);
+	for (uint32_t i = 0; i < 4; i++)
+		a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target + i * length, length}},
+			    remote(i * length));
+	pair.run();
+	for (uint32_t i = 0; i < 4; i++)
+		CHECK(completed(a, true));
+	CHECK(same(a, target, b, 0, 4 * length) && !asked_for);
+	CHECK(most >= 80 && most < 64 + 40);
+}
+
 /* A READ asked for once more comes late: its region is invalid by then, which is nobody's fault. */
 void late_duplicate()
 {
@@ -663,6 +690,7 @@ int main()
 	posted_meanwhile();
 	slow_peer();
 	late_duplicate();
+	reads_in_turn();
 	refusals();
 	own_failures();
 	registration();
