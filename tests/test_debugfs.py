@@ -34,7 +34,7 @@ def values(text: str) -> Dict[str, str]:
     return dict(line.split() for line in text.splitlines() if len(line.split()) == 2)
 
 
-@test(needs=NEEDS, timeout=300, full=True)
+@test(needs=NEEDS, timeout=300, full=("6.12",))
 def views(kernel: str) -> None:
     """Each file shows what there is."""
     with Guest(Setup(kernel=kernel)) as guest:

@@ -11,7 +11,7 @@ from common import BUILD
 from guest import Guest, Setup
 from testing import LOGS, test
 
-FULL_KERNELS = ("6.1", "6.12", None)
+FULL_KERNELS = ("6.1", None)
 
 NEEDS = ("images", "model", "modules", "programs")
 # What the driver tells of accesses that the device refuses.
@@ -55,7 +55,7 @@ def registrations(kernel: str) -> None:
     mr_data(kernel, "registrations", "-n 2000 sizes rights rereg windows churn")
 
 
-@test(needs=NEEDS, timeout=600)
+@test(needs=NEEDS, timeout=600, full=True)
 def long_page_lists(kernel: str) -> None:
     """More than 1 GiB of scattered pages; page lists used up, and all well afterwards."""
     seen = mr_data(kernel, "long", "scattered exhaust", timeout=500, mem=1536)
@@ -63,7 +63,7 @@ def long_page_lists(kernel: str) -> None:
     assert (GIB // 2 + 123, SMALL, ONE) in seen, seen
 
 
-@test(needs=NEEDS, timeout=600)
+@test(needs=NEEDS, timeout=600, full=True)
 def large_pages(kernel: str) -> None:
     """2 MiB pages, also for 64 GiB of address space."""
     seen = mr_data(kernel, "large", "huge space", timeout=500, append="hugepages=16")
@@ -71,7 +71,7 @@ def large_pages(kernel: str) -> None:
         seen
 
 
-@test(needs=NEEDS, timeout=600)
+@test(needs=NEEDS, timeout=600, full=True)
 def huge_pages(kernel: str) -> None:
     """1 GiB pages."""
     seen = mr_data(kernel, "huge", "gigantic", timeout=500, mem=4096,
@@ -79,7 +79,7 @@ def huge_pages(kernel: str) -> None:
     assert {(GIB, HUGE, RUN), (8 * GIB, HUGE, ONE)} <= seen, seen
 
 
-@test(needs=NEEDS, kernels=("6.12",))
+@test(needs=NEEDS, kernels=("6.12",), full=True)
 def dma_buf(kernel: str) -> None:
     """Memory of another subsystem; Debian's 6.1 has no way for a process to make a DMA-BUF."""
     mr_data(kernel, "dmabuf", "dmabuf")
@@ -101,7 +101,7 @@ def segments(trace: Path, offset: int) -> Tuple[int, int]:
     return sum(e["ev"] == "sd" and bool(e.get("valid")) for e in events), end
 
 
-@test(needs=NEEDS, timeout=400)
+@test(needs=NEEDS, timeout=400, full=True)
 def memory_of_a_port(kernel: str) -> None:
     """No more than with stock irdma; far less with limits_sel."""
     trace = LOGS / f"memory-port.{kernel}.trace"

@@ -18,7 +18,7 @@ def rdma_fuzz() -> None:
         subprocess.run([programs / "rdma-fuzz", str(seed), "1000000"], check=True)
 
 
-@test(needs=(), kernels=None, guests=0, timeout=600, full=True)
+@test(needs=(), kernels=None, guests=0, timeout=600)
 def roce_rules() -> None:
     programs = host_programs("model")
     subprocess.run([programs / "roce-rules"], check=True)

@@ -85,14 +85,14 @@ def both(kernel: str) -> None:
         session(two, one, [*SHORT, MIXED], inline=16384, options=CONNECT + " -W 2", tree=None)
 
 
-@test(needs=NEEDS, guests=2, timeout=300, full=True)
+@test(needs=NEEDS, guests=2, timeout=600)
 def host_short(kernel: str) -> None:
     """Host on our device: a filesystem, and some of fio."""
     with pair(kernel) as (card, soft):
         session(card, soft, SHORT)
 
 
-@test(needs=NEEDS, guests=2, timeout=300, full=True)
+@test(needs=NEEDS, guests=2, timeout=600)
 def target_short(kernel: str) -> None:
     """Target on our device."""
     with pair(kernel) as (card, soft):

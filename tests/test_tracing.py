@@ -48,7 +48,7 @@ def of(events: List[Event], name: str, **wanted: str) -> List[Event]:
             all(e.fields.get(key) == value for key, value in wanted.items())]
 
 
-@test(needs=NEEDS, timeout=300, full=True)
+@test(needs=NEEDS, timeout=300, full=("6.1",))
 def tracepoints(kernel: str) -> None:
     """Commands, queue pairs, paths, memory, events and resets, each with its values."""
     trace = LOGS / f"tracing-tracepoints.{kernel}.trace"

@@ -174,7 +174,7 @@ def events_and_threads(kernel: str) -> None:
         guest.run("rmmod verbs_test && qp-bringup && rmmod irdma")
 
 
-@test(needs=("images", "model", "modules", "test-modules"), timeout=400, full=True)
+@test(needs=("images", "model", "modules", "test-modules"), timeout=400, full=("6.1",))
 def kernel_consumer(kernel: str) -> None:
     """Objects, modifications and work of the kernel, alone and by many threads."""
     setup = Setup(kernel=kernel, files={"verbs_test.ko": test_module(kernel)},
