@@ -36,6 +36,7 @@ struct shim_qp {
 struct shim_mr {
 	struct ib_mr ib;
 	struct irdma_mr *irdma;
+	bool replaces; /* another: ib.uobject is then the other's, which is gone */
 };
 
 struct shim_mw {

@@ -142,6 +142,7 @@ struct ib_mr *shim_rereg_user_mr(struct ib_mr *old, int flags, u64 start, u64 le
 	if (!IS_ERR(mr)) {
 		mr->iova = change.range ? va : old->iova;
 		mr->length = change.range ? length : old->length;
+		container_of(mr, struct shim_mr, ib)->replaces = true;
 	}
 	return mr;
 }
@@ -206,12 +207,16 @@ int shim_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int entries, unsign
  * @ib: the region
  * @udata: of a process; NULL for the kernel, whose regions have a list entry in place of the object
  *
+ * The user object of a region that replaces another is the other's, which ib_core has freed: it is
+ * not looked at, and such an end is one that nobody tries again.
+ *
  * Return: 0; or what the device's error stands for, if the caller can try again.
  */
 int shim_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct shim_mr *mr = container_of(ib, struct shim_mr, ib);
-	int err = irdma_mr_deregister(mr->irdma, udata && is_request(ib->uobject));
+	bool may_fail = udata && !mr->replaces && is_request(ib->uobject);
+	int err = irdma_mr_deregister(mr->irdma, may_fail);
 
 	if (!err)
 		kfree(mr);
