@@ -163,7 +163,7 @@ private:
 	static void run_events(void *qp);
 	void handle_error();
 	void note_error(const AsyncEvent &event);
-	bool enter_error(const AsyncEvent &event, u32 life);
+	bool enter_error(const AsyncEvent &event, u64 word);
 	void say_event(const AsyncEvent &event) const;
 	void wake_flushed();
 	bool suspend();

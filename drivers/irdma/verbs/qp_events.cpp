@@ -133,14 +133,14 @@ void Qp::wake_flushed()
 
 void Qp::handle_error()
 {
-	u64 word = error_.exchange(0);
+	u64 word = error_.load();
 	auto code = static_cast<u16>(noted::code.take(word));
 	const AsyncEvent event = {.code = code,
 				  .source = static_cast<u8>(noted::source.take(word)),
 				  .wqe_index = static_cast<u32>(noted::wqe_index.take(word)),
 				  .info = code ? &ae_info(code) : &lost_queue_set};
 
-	if (!word || !enter_error(event, static_cast<u32>(noted::life.take(word))))
+	if (!word || !enter_error(event, word))
 		return;
 	say_event(event);
 	shim_qp_event(params_.ib, event.info->qp_event);
@@ -148,11 +148,12 @@ void Qp::handle_error()
 
 /*
  * Take the QP to ERROR. The device has stopped it already; the command makes it official, and
- * the flush completes the request at fault with the status that the event calls for.
+ * the flush completes the request at fault with the status that the event calls for. It stays noted
+ * until the mutex is held, since await_drained() may hold it, and is to see the event.
  *
  * Return: whether that is news; it is not for a QP that was in ERROR, or has been in RESET since.
  */
-bool Qp::enter_error(const AsyncEvent &event, u32 life)
+bool Qp::enter_error(const AsyncEvent &event, u64 word)
 {
 	auto source = static_cast<hw::AeSource>(event.source);
 	bool of_sq = source == hw::AeSource::sq || source == hw::AeSource::sq_0111;
@@ -160,7 +161,9 @@ bool Qp::enter_error(const AsyncEvent &event, u32 life)
 	Qos::Use use(device_.qos);
 	MutexGuard guard(mutex_);
 
-	if (life != life_.load() || attr_.state == SHIM_QPS_RESET || attr_.state == SHIM_QPS_ERR)
+	(void)error_.compare_exchange(word, 0); /* or one of a later life has come */
+	if (noted::life.take(word) != life_.load() || attr_.state == SHIM_QPS_RESET ||
+	    attr_.state == SHIM_QPS_ERR)
 		return false;
 
 	QpPlan plan = {};
