@@ -45,6 +45,7 @@ struct Qos::State {
 	/* The gate. */
 	Mutex gate{SHIM_MUTEX_QOS_GATE};
 	bool changing = false; /**< under the gate, as are these: */
+	u64 overdue_ms = 0;    /**< when the change is taken for given up */
 	u32 waiting = 0;       /**< how many want in once the change is over */
 	Completion over;       /**< once for each of them */
 	Atomic<u32> inside{0};
@@ -245,10 +246,16 @@ void Qos::enter()
 
 	bool waited = false;
 
-	/* It may be another's turn, or another change: each who waits is counted until it is in. */
-	for (;; s.over.wait()) {
+	/*
+	 * It may be another's turn, or another change: each who waits is counted until it is in.
+	 * Those who wait may be all the work that the workqueue runs at a time, with the item that
+	 * ends an overdue change behind them: then one of them ends it.
+	 */
+	for (;; (void)s.over.wait_ms(change_ms)) {
 		MutexGuard guard(s.gate);
 
+		if (s.changing && shim_now_ms() >= s.overdue_ms)
+			s.finish_change();
 		if (!s.changing) {
 			s.inside.add(1);
 			s.waiting -= waited;
@@ -277,10 +284,13 @@ void Qos::State::begin_change()
 		all_out.wait();
 	awaited.exchange(0);
 	suspend_all();
+	{
+		MutexGuard guard(mutex);
 
-	MutexGuard guard(mutex);
-	for (u8 tc = 0; tc < classes; tc++)
-		tree.remove_leaf(tc);
+		for (u8 tc = 0; tc < classes; tc++)
+			tree.remove_leaf(tc);
+	}
+	overdue_ms = shim_now_ms() + change_ms;
 }
 
 void Qos::State::suspend_all()
@@ -342,9 +352,14 @@ void Qos::State::end_overdue_change(void *arg)
 {
 	State &s = *static_cast<State *>(arg);
 	MutexGuard guard(s.gate);
+	u64 now = shim_now_ms();
 
-	if (s.changing)
+	if (!s.changing)
+		return;
+	if (now >= s.overdue_ms)
 		s.finish_change();
+	else /* it was to end another, that is over */
+		s.overdue.queue_ms(s.device.shim, static_cast<u32>(s.overdue_ms - now));
 }
 
 void Qos::on_suspended()
@@ -389,8 +404,13 @@ void Qos::after_tc_change()
 
 void Qos::on_removal()
 {
-	state_->overdue.cancel();
-	State::end_overdue_change(state_.get());
+	State &s = *state_;
+
+	s.overdue.cancel();
+	MutexGuard guard(s.gate);
+
+	if (s.changing)
+		s.finish_change();
 }
 
 } // namespace irdma
