@@ -29,6 +29,14 @@ static inline struct ib_udata *shim_create_cq_udata(struct ib_udata *udata)
 }
 #endif
 
+/* Whether ib_core ends a CQ of the kernel in two steps, and its own work on it in between. */
+#if (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 188) &&			\
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)) ||		\
+	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 110) &&		\
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
+#define SHIM_CQ_ENDS_IN_STEPS
+#endif
+
 /* How reg_user_mr_dmabuf() is. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define SHIM_REG_DMABUF_DATA struct uverbs_attr_bundle *

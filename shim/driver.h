@@ -283,6 +283,8 @@ struct irdma_cq_result {
 };
 int irdma_cq_create(struct irdma_device *device, const struct irdma_cq_params *params,
 		    struct irdma_cq **out, struct irdma_cq_result *result);
+/* No completion or event of @cq reaches ib_core any more; only irdma_cq_destroy() may follow. */
+void irdma_cq_silence(struct irdma_cq *cq);
 int irdma_cq_destroy(struct irdma_cq *cq, bool may_fail);
 int irdma_cq_resize(struct irdma_cq *cq, u32 entries, struct irdma_ucontext *uctx, u64 user_buffer,
 		    u32 *ring_size);

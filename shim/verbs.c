@@ -159,6 +159,10 @@ static const struct ib_device_ops ops = {
 
 	.create_cq = shim_create_cq,
 	.destroy_cq = shim_destroy_cq,
+#ifdef SHIM_CQ_ENDS_IN_STEPS
+	.pre_destroy_cq = shim_pre_destroy_cq,
+	.post_destroy_cq = shim_post_destroy_cq,
+#endif
 	.resize_cq = shim_resize_cq,
 	.req_notify_cq = shim_req_notify_cq,
 	.poll_cq = shim_poll_cq,

@@ -115,6 +115,8 @@ int shim_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata);
 /* verbs_cq.c */
 int shim_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, SHIM_CREATE_CQ_DATA data);
 int shim_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
+int shim_pre_destroy_cq(struct ib_cq *ib);
+void shim_post_destroy_cq(struct ib_cq *ib);
 int shim_resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata);
 int shim_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 int shim_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);

@@ -78,6 +78,30 @@ int shim_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 }
 
 /**
+ * shim_pre_destroy_cq() - call the handler of a completion queue no more
+ * @ib: its ib_core side, the kernel's
+ *
+ * ib_core then waits for the work that the handler has queued. Kernels without this step wait for
+ * it before shim_destroy_cq(), and an event that comes between the two queues it anew.
+ *
+ * Return: 0
+ */
+int shim_pre_destroy_cq(struct ib_cq *ib)
+{
+	irdma_cq_silence(cq_of(ib));
+	return 0;
+}
+
+/**
+ * shim_post_destroy_cq() - destroy a completion queue after shim_pre_destroy_cq()
+ * @ib: its ib_core side
+ */
+void shim_post_destroy_cq(struct ib_cq *ib)
+{
+	irdma_cq_destroy(cq_of(ib), false);
+}
+
+/**
  * shim_resize_cq() - move a process's completion queue to another ring
  * @ib: its ib_core side
  * @entries: of the new ring

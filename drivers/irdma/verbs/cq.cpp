@@ -149,9 +149,14 @@ Status Cq::create_in_device()
 	return created.status();
 }
 
-Status Cq::destroy(bool may_fail)
+void Cq::silence()
 {
 	device_.events.remove_cq(*this);
+}
+
+Status Cq::destroy(bool may_fail)
+{
+	silence();
 
 	cmd::DestroyCq command = {
 		.cq = number(),
@@ -354,6 +359,17 @@ int irdma_cq_create(irdma_device *device, const irdma_cq_params *params, irdma_c
 	*result = {cq.value()->number(), cq.value()->entries(), cq.value()->ring_size()};
 	*out = to_c(cq.value().release());
 	return 0;
+}
+
+/**
+ * irdma_cq_silence() - tell the consumer of a completion queue of nothing any more
+ * @cq: the CQ; irdma_cq_destroy() follows
+ *
+ * May sleep. A handler that runs has ended when it returns.
+ */
+void irdma_cq_silence(irdma_cq *cq)
+{
+	from_c(cq)->silence();
 }
 
 /**

@@ -52,6 +52,8 @@ public:
 	/** Not to be made but by create(). */
 	Cq(Device &device, Id id, const irdma_cq_params &params);
 
+	/** When it returns its consumer is told of nothing any more. May sleep. */
+	void silence();
 	/**
 	 * Destroy it in the device. Memory that the device does not give back is buried, unless the
 	 * caller @may_fail: then an error leaves everything as it was. May sleep.
