@@ -645,7 +645,7 @@ Status Qp::destroy(bool may_fail)
 	{
 		Qos::Use use(device_.qos);
 
-		if (!connected())
+		if (listed_ && !connected())
 			device_.mcast.forget(*this); /* consumers may leave that to us */
 		if (listed_) {
 			device_.events.remove_qp(*this);
