@@ -8,6 +8,7 @@
 
 #include <linux/version.h>
 #include <rdma/irdma-abi.h>
+#include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -36,6 +37,21 @@ static inline struct ib_udata *shim_create_cq_udata(struct ib_udata *udata)
 	LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
 #define SHIM_CQ_ENDS_IN_STEPS
 #endif
+
+/*
+ * Those kernels also hide a QP or CQ from "rdma resource show", and wait for who looks at it, before
+ * the driver destroys it. Older ones do so afterwards, when the driver has nothing to show any more;
+ * there this does it. If the end is refused, the object is no longer listed.
+ */
+#ifndef SHIM_CQ_ENDS_IN_STEPS
+void rdma_restrack_del(struct rdma_restrack_entry *res); /* exported; ib_core's own header has it */
+#endif
+static inline void shim_hide(struct rdma_restrack_entry *res)
+{
+#ifndef SHIM_CQ_ENDS_IN_STEPS
+	rdma_restrack_del(res);
+#endif
+}
 
 /* How reg_user_mr_dmabuf() is. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)

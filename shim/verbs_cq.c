@@ -74,6 +74,7 @@ int shim_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, SHIM_CR
  */
 int shim_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
+	shim_hide(&ib->res);
 	return irdma_cq_destroy(cq_of(ib), is_request(ib->uobject));
 }
 

@@ -50,7 +50,8 @@ int shim_get_statistics(struct ib_device *ibdev, struct rdma_hw_stats *stats, u3
  *
  * ib_core holds a reference of the object while it asks for them, and before it has an object
  * destroyed it makes the object impossible to find and waits for all references
- * (rdma_restrack_begin_del(), rdma_restrack_del()). So what is asked here is there.
+ * (rdma_restrack_begin_del(), rdma_restrack_del(); shim_hide() on older kernels). So what is asked
+ * here is there.
  */
 
 static int fill_qp(struct sk_buff *msg, const struct irdma_qp_details *d)

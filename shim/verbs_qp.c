@@ -116,6 +116,7 @@ int shim_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_uda
  */
 int shim_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
+	shim_hide(&ib->res);
 	return irdma_qp_destroy(qp_of(ib), is_request(ib->uobject));
 }
 
