@@ -31,6 +31,7 @@ struct shim_cq {
 struct shim_qp {
 	struct ib_qp ib;
 	struct irdma_qp *irdma;
+	enum ib_sig_type sq_sig_type; /* as it was made */
 };
 
 struct shim_mr {

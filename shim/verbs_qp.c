@@ -102,6 +102,7 @@ int shim_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_uda
 	err = create_qp(container_of(ib, struct shim_qp, ib), &params, &result, udata);
 	if (err)
 		return err;
+	container_of(ib, struct shim_qp, ib)->sq_sig_type = attr->sq_sig_type;
 	ib->qp_num = result.number;
 	fill_cap(&attr->cap, &result);
 	return 0;
@@ -275,6 +276,7 @@ int shim_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	init->send_cq = ib->send_cq;
 	init->recv_cq = ib->recv_cq;
 	init->qp_type = ib->qp_type;
+	init->sq_sig_type = container_of(ib, struct shim_qp, ib)->sq_sig_type;
 	init->cap = attr->cap;
 	return 0;
 }
