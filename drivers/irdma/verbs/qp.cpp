@@ -583,9 +583,13 @@ void Qp::forget_work()
 
 		sq_.rewind();
 	}
-	SpinGuard guard(rq_lock_);
+	{
+		SpinGuard guard(rq_lock_);
 
-	rq_.rewind();
+		rq_.rewind();
+	}
+	/* Where the device stopped in its former life says nothing of the next, and costs a doorbell. */
+	shim_memset(shadow_.as<u8>(), 0, sizeof(hw::QpShadow));
 }
 
 /* On its way out; DESTROY_QP follows in any case. */
