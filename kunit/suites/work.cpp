@@ -707,11 +707,12 @@ void status_of_each_code()
 	constexpr struct {
 		u32 event, status;
 	} codes[] = {
-		{0x102, SHIM_WC_LOC_PROT_ERR},	  {0x20d, SHIM_WC_REM_ACCESS_ERR},
-		{0x133, SHIM_WC_LOC_QP_OP_ERR},	  {0x20e, SHIM_WC_REM_OP_ERR},
-		{0x134, SHIM_WC_LOC_LEN_ERR},	  {0x700, SHIM_WC_FATAL_ERR},
-		{0x50a, SHIM_WC_RETRY_EXC_ERR},	  {0x114, SHIM_WC_MW_BIND_ERR},
-		{0x208, SHIM_WC_REM_INV_REQ_ERR}, {0x205, SHIM_WC_WR_FLUSH_ERR},
+		{0x102, SHIM_WC_LOC_PROT_ERR},	    {0x20d, SHIM_WC_REM_ACCESS_ERR},
+		{0x133, SHIM_WC_LOC_QP_OP_ERR},	    {0x20e, SHIM_WC_REM_OP_ERR},
+		{0x134, SHIM_WC_LOC_LEN_ERR},	    {0x700, SHIM_WC_FATAL_ERR},
+		{0x50a, SHIM_WC_RETRY_EXC_ERR},	    {0x114, SHIM_WC_MW_BIND_ERR},
+		{0x208, SHIM_WC_REM_INV_REQ_ERR},   {0x205, SHIM_WC_GENERAL_ERR},
+		{0x50f, SHIM_WC_RNR_RETRY_EXC_ERR},
 	};
 
 	for (const auto &c : codes) {

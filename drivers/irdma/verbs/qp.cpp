@@ -507,11 +507,12 @@ void Qp::ring_doorbell()
 	device_.write(hw::reg::pfpe_wqealloc, number_);
 }
 
-void Qp::set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code)
+void Qp::set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code, u32 status)
 {
 	SpinGuard guard(cq.lock());
 
 	queue.code = code;
+	queue.status = status;
 }
 
 /* From now on poll takes completions from the queue. */
@@ -529,12 +530,13 @@ void Qp::mark_flushed(Cq &cq, FlushedQueue &queue)
 /*
  * Complete all outstanding work: the oldest request of each queue with its code, all others as
  * flushed. A process's library makes the others of the one entry that the device writes.
+ * @sq_status: SHIM_WC_* of the oldest send instead of that of the code, or 0; of the kernel only.
  */
-void Qp::flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code)
+void Qp::flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code, u32 sq_status)
 {
 	if (!user_) {
-		set_flush_code(send_cq_, flushed_sq_, sq_code);
-		set_flush_code(recv_cq_, flushed_rq_, rq_code);
+		set_flush_code(send_cq_, flushed_sq_, sq_code, sq_status);
+		set_flush_code(recv_cq_, flushed_rq_, rq_code, 0);
 	}
 	auto flushed = device_.cqp.run(cmd::FlushWqes{
 		.qp = number_,

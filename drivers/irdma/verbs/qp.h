@@ -62,6 +62,7 @@ struct FlushedQueue {
 	ListNode<FlushedQueue> node; /**< in the CQ's list, under the CQ's lock */
 	/** Why the oldest request failed; all others are just flushed. Under the CQ's lock. */
 	hw::FlushCode code = hw::FlushCode::general;
+	u32 status = 0; /**< SHIM_WC_* of it that no code stands for; 0: by the code */
 };
 
 /** Whether a QP in that state sends, or answers. */
@@ -142,8 +143,9 @@ private:
 	Status run_command(const QpPlan &plan);
 	void adopt(const QpPlan &plan);
 	void set_post_state(u32 state);
-	void flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code);
-	void set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code);
+	void flush(bool sq, bool rq, hw::FlushCode sq_code, hw::FlushCode rq_code,
+		   u32 sq_status = 0);
+	void set_flush_code(Cq &cq, FlushedQueue &queue, hw::FlushCode code, u32 status);
 	void mark_flushed(Cq &cq, FlushedQueue &queue);
 	void forget_work();
 	void forget_completions();

@@ -147,6 +147,18 @@ void Qp::handle_error()
 }
 
 /*
+ * Status of a send request at fault that the device has no flush code for, else 0. It must not look
+ * flushed like those behind it: consumers take that for the consequence of an error or a disconnect
+ * that they have been told of, and wait.
+ */
+static u32 status_without_code(const AsyncEvent &event)
+{
+	if (event.code == static_cast<u16>(hw::AeCode::llp_too_many_rnrs))
+		return SHIM_WC_RNR_RETRY_EXC_ERR;
+	return event.info->sq_flush == hw::FlushCode::general ? u32{SHIM_WC_GENERAL_ERR} : u32{0};
+}
+
+/*
  * Take the QP to ERROR. The device has stopped it already; the command makes it official, and
  * the flush completes the request at fault with the status that the event calls for. It stays noted
  * until the mutex is held, since await_drained() may hold it, and is to see the event.
@@ -183,7 +195,8 @@ bool Qp::enter_error(const AsyncEvent &event, u64 word)
 	trace_state(from, SHIM_QPS_ERR, event.code ? hw::ae_name(event.code) : "traffic_classes",
 		    {});
 	flush(true, true, of_sq ? event.info->sq_flush : hw::FlushCode::general,
-	      of_rq ? event.info->rq_flush : hw::FlushCode::general);
+	      of_rq ? event.info->rq_flush : hw::FlushCode::general,
+	      of_sq ? status_without_code(event) : u32{0});
 	return true;
 }
 

@@ -155,8 +155,9 @@ void take_status(shim_wc &wc, const hw::Cqe &cqe)
 void take_flush(shim_wc &wc, FlushedQueue &queue)
 {
 	auto code = exchange(queue.code, hw::FlushCode::general);
+	u32 status = exchange(queue.status, u32{0});
 
-	wc.status = status_of_flush(code);
+	wc.status = status ? status : status_of_flush(code);
 	wc.vendor_err = hw::flush_major << 16 | static_cast<u32>(code);
 	wc.byte_len = 0;
 }
