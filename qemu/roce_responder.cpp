@@ -44,10 +44,12 @@ void Responder::stop()
 		step();
 }
 
+/* Those asked for once more are not the peer's to wait for, perhaps: it may have the first answer. */
 size_t Responder::reads_waiting() const
 {
-	return static_cast<size_t>(std::count_if(answers_.begin(), answers_.end(),
-						 [](const Answer &a) { return a.read; }));
+	return static_cast<size_t>(
+		std::count_if(answers_.begin(), answers_.end(),
+			      [](const Answer &a) { return a.read && !a.again; }));
 }
 
 void Responder::request(const RocePacket &packet)
