@@ -229,15 +229,17 @@ void Responder::duplicate(const RocePacket &packet)
 		return;
 	}
 	uint32_t behind = psn_distance(f.psn, expected_);
-	if (f.length > hw::max_message_bytes || roce_packets(f.length, mtu_) > behind)
+	uint32_t packets = roce_packets(f.length, mtu_);
+	if (f.length > hw::max_message_bytes || packets > behind)
 		return;
 	bool again = true;
 	std::erase_if(answers_, [&](const Answer &a) {
-		bool replaced = psn_distance(f.psn, a.psn + (a.read ? a.sent : 0)) < behind;
+		uint32_t ahead = psn_distance(f.psn, a.psn + (a.read ? a.sent : 0));
 
-		if (replaced && a.read)
+		/* Of its own PSNs; those behind it are others'. */
+		if (a.read && ahead < packets)
 			again &= a.again;
-		return replaced;
+		return ahead < behind;
 	});
 	answers_.push_back({.read = true,
 			    .again = again,
