@@ -241,6 +241,8 @@ void Responder::duplicate(const RocePacket &packet)
 			again &= a.again;
 		return ahead < behind;
 	});
+	if (answers_.size() >= most_answers)
+		return;
 	answers_.push_back({.read = true,
 			    .again = again,
 			    .psn = f.psn,
