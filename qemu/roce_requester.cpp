@@ -21,6 +21,9 @@ constexpr uint32_t ack_every = 8;
 /* Requests taken from the send queue at a time. */
 constexpr size_t most_works = 128;
 
+/* More PSNs may not wait for an answer: duplicates would look like news. */
+constexpr uint32_t most_psns = 1 << 23;
+
 constexpr uint64_t retry_for_ever = 7;
 
 /* What a NAK means for the request that it refuses. */
@@ -137,6 +140,8 @@ bool Requester::must_wait(const Work &work) const
 		return true;
 	if (request.is_local())
 		return false;
+	if (cursor_ && psn_distance(una_, work.psn) + work.packets > most_psns)
+		return true;
 	if (request.is_read()) {
 		uint64_t reads = 0;
 		uint32_t asked_for = 0;
