@@ -464,10 +464,17 @@ void Requester::retry()
 void Requester::expired()
 {
 	timer_armed_ = false;
-	if (state_ == State::waiting)
+	if (state_ == State::waiting) {
 		state_ = State::sending;
-	else if (state_ == State::sending && una_ != sent_end_)
-		retry();
+	} else if (state_ == State::sending && una_ != sent_end_) {
+		/* What may not be sent again is no retry. */
+		if (qp_.suspended) {
+			timer_.arm_in(retransmit_after);
+			timer_armed_ = true;
+		} else {
+			retry();
+		}
+	}
 	roce_.kick(qp_);
 }
 
