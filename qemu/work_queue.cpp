@@ -62,10 +62,9 @@ std::optional<hw::Quantum> WorkQueue::quantum(const Rdma &rdma, uint32_t offset)
 void WorkQueue::advance(uint32_t quanta)
 {
 	index_ += quanta;
-	if (index_ >= quanta_) {
-		index_ -= quanta_;
+	/* More than once, if the ring is smaller than a WQE. */
+	for (; index_ >= quanta_; index_ -= quanta_)
 		polarity_ = !polarity_;
-	}
 }
 
 } // namespace e810
