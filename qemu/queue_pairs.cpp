@@ -273,7 +273,7 @@ CqpResult QueuePairs::resume(const hw::CqpWqe &wqe)
 		return CqpResult::fail(refusal::bad_parameter);
 	found->context.set(hw::qpc::qs_handle, handle);
 	found->suspended = false;
-	doorbell(found->id);
+	rdma_.roce.kick(*found); /* in SQD as well: what was begun goes on */
 	return CqpResult::ok();
 }
 
