@@ -137,6 +137,9 @@ Status Device::start()
 
 void Device::stop()
 {
+	/* An address handle that was destroyed without sleeping gives its ARP entry back only then. */
+	if (up_ == array_size(steps))
+		cqp.drain();
 	while (up_) {
 		const Step &step = steps[--up_];
 

@@ -529,6 +529,50 @@ void entries_of_the_lap_before()
 	EXPECT_EQ(seen.calls, 1);
 }
 
+/* The end waits for what was posted, be it late; what has no answer ends without. */
+void end_with_commands_posted()
+{
+	constexpr bool ways[] = {true, false};
+
+	for (bool answered : ways) {
+		CqpScene s;
+		REQUIRE(s.ready);
+		Seen seen;
+		auto late = [answered](const Command &c, Answer &a) {
+			if (c.op != hw::CqpOp::gather_stats)
+				return;
+			a.silent = !answered;
+			a.delay = 300 * World::ms;
+		};
+		s.engine().on_command = late;
+		EXPECT(s.rig->device()
+			       .cqp
+			       .post(cmd::GatherStats{.buffer = s.buffer.bus()}, Seen::call, &seen)
+			       .ok());
+		EXPECT_EQ(seen.calls, 0);
+		s.rig->stop();
+		EXPECT_EQ(seen.calls, 1);
+		EXPECT_EQ(seen.code, answered ? 0 : -SHIM_ENODEV);
+		EXPECT_EQ(s.world().said("was not answered"), !answered);
+	}
+}
+
+/* An interrupt that comes when the CCQ is on its way out finds nothing there. */
+void interrupt_as_the_ccq_goes()
+{
+	CqpScene s;
+	REQUIRE(s.ready);
+	Cqp *cqp = &s.rig->device().cqp;
+	auto interrupting = [cqp](const Command &c, Answer &) {
+		if (c.op == hw::CqpOp::destroy_cq && !c.get(hw::cqp_cq::cq))
+			cqp->on_ccq_event();
+	};
+
+	s.engine().on_command = interrupting;
+	s.rig->stop();
+	EXPECT(!s.world().said("dropped an answer"));
+}
+
 /* ---- A ring that is not free in order ---- */
 
 /** Commands that nobody waits for, the first of which the engine swallows. */
@@ -918,6 +962,8 @@ constexpr bridge_case cases[] = {
 	TEST(answers_with_another_cookie),
 	TEST(ccq_that_never_ends),
 	TEST(entries_of_the_lap_before),
+	TEST(end_with_commands_posted),
+	TEST(interrupt_as_the_ccq_goes),
 	TEST(slot_that_is_not_free),
 	TEST(watchdog_over_the_end_of_the_ring),
 	TEST(watchdog_without_commands),

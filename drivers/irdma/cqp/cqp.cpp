@@ -159,6 +159,7 @@ struct Cqp::State {
 	bool lost();
 	bool time_is_up(const Waiter &me, u32 ms);
 	void give_up(hw::CqpOp op);
+	u32 check_unattended();
 
 	void end(const Slot &slot, const CqpOutcome &outcome);
 	CqpOutcome outcome_of(u16 major, u16 minor, u32 return_value, bool error) const;
@@ -178,6 +179,8 @@ struct Cqp::State {
 	Atomic<u32> deadline{deadline_ms};
 	u32 head = 0, in_flight = 0;
 	bool lap = true; /* valid bit of the entry at head */
+	/* CPUs on which a callback may be running. */
+	Atomic<u32> calling{0};
 	u32 ccq_next = 0;
 	bool ccq_lap = true; /* valid bit of a new entry */
 	u32 arm_sequence = 0;
@@ -652,6 +655,7 @@ u32 Cqp::State::reap()
 	u32 taken = 0;
 	bool fatal = false;
 
+	calling.add(1);
 	for (; taken < hw::cqp_ring_entries; taken++) {
 		CqpOutcome outcome = {};
 		Slot ended = {};
@@ -671,6 +675,7 @@ u32 Cqp::State::reap()
 		if (ended.callback)
 			ended.callback(ended.arg, outcome);
 	}
+	calling.sub(1);
 	if (fatal)
 		device.declare_dead("the engine asks for a reset");
 	return taken;
@@ -795,21 +800,24 @@ void Cqp::State::wait_interrupt(Waiter &me)
 	}
 }
 
-/** Commands without a waiter have a deadline as well. */
-void Cqp::State::watch(void *arg)
+/**
+ * Commands without a waiter have a deadline as well.
+ *
+ * Return: milliseconds until the oldest of them has none left; 0: there is no such command.
+ */
+u32 Cqp::State::check_unattended()
 {
-	State &s = *static_cast<State *>(arg);
 	hw::CqpOp oldest = {};
 	u64 age = 0;
 	bool unattended = false;
 
-	s.reap();
+	reap();
 	{
-		SpinGuard guard(s.lock);
+		SpinGuard guard(lock);
 		u64 now = shim_now_ns();
 
-		for (u32 i = 0; i < hw::cqp_ring_entries && !s.failed; i++) {
-			const Slot &slot = s.slots[i];
+		for (u32 i = 0; i < hw::cqp_ring_entries && !failed; i++) {
+			const Slot &slot = slots[i];
 
 			if (!slot.taken || slot.waiter)
 				continue;
@@ -821,11 +829,20 @@ void Cqp::State::watch(void *arg)
 			unattended = true;
 		}
 	}
-	u32 deadline = s.deadline.load();
-	if (unattended && age >= deadline)
-		s.give_up(oldest);
-	else if (unattended)
-		s.watchdog.queue_ms(s.device.shim, static_cast<u32>(deadline - age));
+	u32 limit = deadline.load();
+	if (unattended && age < limit)
+		return static_cast<u32>(limit - age);
+	if (unattended)
+		give_up(oldest);
+	return 0;
+}
+
+void Cqp::State::watch(void *arg)
+{
+	State &s = *static_cast<State *>(arg);
+
+	if (u32 ms = s.check_unattended())
+		s.watchdog.queue_ms(s.device.shim, ms);
 }
 
 /* ---- What administrators see ---- */
@@ -880,6 +897,12 @@ void Cqp::show(shim_text *text) const
 	}
 }
 
+void Cqp::drain()
+{
+	while (state_->check_unattended() || state_->calling.load())
+		shim_sleep_us(100);
+}
+
 void Cqp::hurry()
 {
 	state_->deadline.store(removal_deadline_ms);
@@ -892,6 +915,7 @@ void Cqp::fail_all()
 	if (!state_)
 		return;
 	State &s = *state_;
+	s.calling.add(1);
 	{
 		SpinGuard guard(s.lock);
 
@@ -918,6 +942,7 @@ void Cqp::fail_all()
 		if (slot.callback)
 			slot.callback(slot.arg, gone);
 	}
+	s.calling.sub(1);
 }
 
 } // namespace irdma

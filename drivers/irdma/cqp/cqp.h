@@ -119,6 +119,12 @@ public:
 	/** Take what the CCQ holds, and arm it again. From the interrupt of CEQ 0. */
 	void on_ccq_event();
 
+	/**
+	 * Wait for commands that nobody waits for, and their callbacks: what these use is about to go.
+	 * A device that does not answer is dead, and they have all been called as well. May sleep.
+	 */
+	void drain();
+
 	/** Removal has begun: what has no answer soon is not waited for. Any context. */
 	void hurry();
 
