@@ -44,7 +44,7 @@ FAULTS = {
     "armed_timer": r"ODEBUG: free active .*timer_list",
     "dma_size": r"DMA-API: ice .*device driver frees DMA memory with different size",
     "sleep_in_atomic": r"BUG: sleeping function called from invalid context",
-    "leak": r"kmemleak: [1-9]\d* new suspected memory leak",
+    "leak": r"kmemleak: [1-9]\d* leaks at the end",
 }
 
 

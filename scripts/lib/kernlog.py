@@ -17,7 +17,7 @@ REPORTS = re.compile(
     r"WARNING:|BUG:|\bOops\b|Call Trace|kernel BUG|general protection|Kernel panic|"
     r"possible (circular|recursive|irq lock|deadlock)|suspicious RCU|INFO: task .* blocked|"
     r"INFO: lockdep|INFO: trying to register non-static key|bad unlock balance|held lock freed|"
-    r"sleeping function called|scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: [1-9]|"
+    r"sleeping function called|scheduling while atomic|UBSAN|KASAN|KCSAN|kmemleak: \d+ leaks|"
     r"DMA-API|refcount_t|rcu: .*(detected stalls|self-detected stall|kthread starved)|"
     r"soft lockup|hard LOCKUP|list_(add|del) corruption|BUG [\w-]+ \(|Poison overwritten|"
     r"pagealloc: |ODEBUG: |page allocation failure|use-after-free|unchecked MSR|NETDEV WATCHDOG|tainted by|"
