@@ -20,6 +20,7 @@ import test_data
 import test_events
 import test_memory
 import test_module
+import test_nvme
 import test_qos
 import test_reset
 import test_verbs
@@ -109,7 +110,10 @@ OTHERS = {
     "at_any_time": test_reset.any_moment,
     "bonds": test_addresses.bonding,
     "exchange": test_data.ours_with_rxe,
+    "nvme": test_nvme.host_short,
+    "nvme_target": test_nvme.target_short,
 }
+PAIRS = ("exchange", "nvme", "nvme_target")     # of two guests
 
 
 def also(name: str, function: Callable) -> None:
@@ -119,7 +123,7 @@ def also(name: str, function: Callable) -> None:
 
     run.__name__ = name
     run.__doc__ = function.__doc__
-    test(needs=NEEDS, kernels=None, guests=2 if name == "exchange" else 1,
+    test(needs=NEEDS, kernels=None, guests=2 if name in PAIRS else 1,
          timeout=400 * SLOWNESS, full=True)(run)
 
 

@@ -24,11 +24,23 @@ PORT = f"{NVMET}/ports/1"
 DISKS = 2
 COUNTED = ("pd", "qp", "cm_id", "mr", "ctx")    # CQs of ib_core's pool stay with the device
 
+
+class Memory(NamedTuple):
+    """A driver of DISKS disks that are memory."""
+
+    module: str
+    options: str    # {mib}: size of a disk
+    disk: str       # name of one, without its number
+
+
+BRD = Memory("brd", f"rd_nr={DISKS} rd_size=$(({{mib}} * 1024)) max_part=0", "ram")
+NULL_BLK = Memory("null_blk", f"nr_devices={DISKS} gb=1 memory_backed=1", "nullb")
+
 LISTEN = f"ln -s {SUBSYSTEM} {PORT}/subsystems/"
 SHUT = f"rm {PORT}/subsystems/{NQN}"
 SERVE = f"""
     set -e
-    modprobe brd rd_nr={DISKS} rd_size=$(({{mib}} * 1024)) max_part=0
+    modprobe {{module}} {{options}}
     modprobe nvmet_rdma
     mountpoint -q {CONFIGFS} || mount -t configfs configfs {CONFIGFS}
     mkdir {SUBSYSTEM}
@@ -36,7 +48,7 @@ SERVE = f"""
     for i in $(seq {DISKS}); do
         space={SUBSYSTEM}/namespaces/$i
         mkdir $space
-        echo /dev/ram$((i - 1)) >$space/device_path
+        echo /dev/{{disk}}$((i - 1)) >$space/device_path
         echo 1 >$space/enable
     done
     mkdir {PORT}
@@ -52,7 +64,7 @@ STOP = f"""
     {SHUT}
     rmdir {PORT} {SUBSYSTEM}/namespaces/* {SUBSYSTEM}
     modprobe -r nvmet_rdma
-    modprobe -r brd
+    modprobe -r {{module}}
 """
 
 # Until then numbers of devices are in use.
@@ -172,16 +184,19 @@ class Target:
         """mib: size of a disk; inline: bytes of data that a command may carry."""
         self.guest = guest
         self.address = f"10.0.0.{guest.setup.number}"
+        self._memory = NULL_BLK if guest.kernel.sanitized else BRD      # all that it has
         self._mib = mib
         self._inline = "" if inline is None else f"echo {inline} >{PORT}/param_inline_data_size"
 
     def __enter__(self) -> "Target":
-        self.guest.run(SERVE.format(mib=self._mib, inline=self._inline))
+        options = self._memory.options.format(mib=self._mib)
+        self.guest.run(SERVE.format(module=self._memory.module, options=options,
+                                    disk=self._memory.disk, inline=self._inline))
         return self
 
     def __exit__(self, kind, *_) -> None:
         if kind is None:
-            self.guest.run(STOP)
+            self.guest.run(STOP.format(module=self._memory.module))
 
     def listen(self) -> None:
         """Listen anew: nvmet does not by itself when its RDMA device has gone and come back."""
