@@ -136,7 +136,12 @@ NO_MEMORY = [r"irdma.*: (bring-up failed|no memory)", r"irdma.*: probe .*failed 
              r"infiniband irdma\d: Couldn't ", r"vmalloc error: ", r"Call Trace:",
              r"workqueue: Failed to (create|allocate) a rescuer ", r"kobject_add_internal failed",
              r"debugfs: out of free dentries"]
-@test(needs=NEEDS, kernels=None, timeout=200 * SLOWNESS, full=True)
+# What a process sees of a device that is lost and comes back, on a busy machine.
+SLOWLY_LOST = "--fatal --limit 100 --wait 300 --back 300"
+
+
+# It has the memory of two others.
+@test(needs=NEEDS, kernels=None, guests=2, timeout=200 * SLOWNESS)
 def smoke() -> None:
     """A bit of all: verbs of processes and of the kernel, no memory, a reset, unload."""
     module = test_verbs.test_module(SANITIZED)
@@ -148,9 +153,9 @@ def smoke() -> None:
         for part in ("objects", "mcast", "flush", "data"):
             guest.run(f"insmod /host/verbs_test.ko only={part} && rmmod verbs_test")
         print(guest.run("allocation-failures verbs").output)
-        with test_reset.survivor(guest, "FLR"):
+        with test_reset.survivor(guest, "FLR", SLOWLY_LOST):
             guest.run(test_reset.FLR)
-        guest.run("rmmod irdma && modprobe -r ice")
+        guest.run("mr-data rereg-ages && rmmod irdma && modprobe -r ice")
 
 
 # The module alone, without a device to serve.

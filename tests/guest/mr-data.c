@@ -25,6 +25,7 @@
 #define GIB (1ul << 30)
 #define LEAF_PAGES 512		/* of a page list of two levels */
 #define PROBE_BYTES (64 * 1024)
+#define AGE_SECONDS 15		/* the kernel frees what was in use by RCU every five */
 #define GUARD 32		/* bytes beside a write that must stay */
 #define ALL (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
@@ -544,6 +545,25 @@ static void test_rereg(void)
 	munmap(area, 64 * PAGE);
 }
 
+/*
+ * The kernel replaces its object of a changed region, and frees the old one some seconds later.
+ * Only 6.12-san sees whether the driver looks at that one when the region ends.
+ */
+static void test_rereg_ages(void)
+{
+	char *area = anonymous(PAGE);
+	struct ibv_mr *mr = reg(area, PAGE, ALL);
+	struct region r;
+
+	if (!mr)
+		return;
+	r = whole(area, PAGE, mr);
+	rereg(mr, &r, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE, 0);
+	sleep(AGE_SECONDS);
+	check(!ibv_dereg_mr(mr), "deregistered", 0);
+	munmap(area, PAGE);
+}
+
 /* ---- Windows of type 1; the provider library has no others ---- */
 
 static int bind_window(struct ibv_mw *mw, struct ibv_mr *mr, char *at, uint64_t length, int access)
@@ -647,6 +667,7 @@ static const struct {
 	{ "sizes", test_sizes },
 	{ "rights", test_rights },
 	{ "rereg", test_rereg },
+	{ "rereg-ages", test_rereg_ages },
 	{ "windows", test_windows },
 	{ "churn", test_churn },
 	{ "scattered", test_scattered },
