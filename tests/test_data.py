@@ -19,7 +19,7 @@ PROGRAMS = ("images", "model", "modules", "programs")
 
 QUICK = [
     Tool.verify(),
-    Tool.alike("ibv_rc_pingpong -g 1 -c -e -n 5 -m 256 -s 10000"),
+    Tool.alike("ibv_rc_pingpong -g 1 -c -e -n 5 -m 256 -s 10000", seconds=40),
     Tool.alike("ibv_ud_pingpong -g 1 -n 5"),
     Tool.perftest("ib_write_bw -R -q 2"),
     Tool.perftest("ib_read_bw -s 20000"),

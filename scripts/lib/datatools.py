@@ -42,6 +42,8 @@ ALONE = """
 
 # IB_CM_REJ_INVALID_SERVICE_ID
 CALLED_TOO_EARLY = "RDMA_CM_EVENT_REJECTED; error: 8"
+# The client has ended well, the server's time was up.
+SERVER_WAITS = "status 0, server's 124"
 TRIES = 4
 PERFTEST = "-F --report_gbits"
 
@@ -117,15 +119,26 @@ def run_alone(tool: Tool, guest: Guest, address: str) -> str:
     return done.output
 
 
-def run_until_called_late(tool: Tool, server: Guest, client: Guest) -> str:
-    """run_pair(), a few times while the client says that it came too early."""
+def excused(tool: Tool, server: Guest, failure: Failed) -> bool:
+    """Whether the pair has failed by a known fault of a program, or of rdma_rxe, and may try again.
+
+    rdma_rxe of 6.1 drops an acknowledgement that comes between its decision to send a request
+    again and doing so (get_wqe() of rxe_comp.c: wqe_state_posted). If that was the last one, the
+    client has ended by then, nobody answers, and the server waits for ever.
+    """
+    return bool(tool.again and tool.again in str(failure)) or (
+        server.setup.driver == "rxe" and SERVER_WAITS in str(failure))
+
+
+def run_patiently(tool: Tool, server: Guest, client: Guest) -> str:
+    """run_pair(), a few times while its failure is excused."""
     for _ in range(TRIES - 1):
         try:
             return run_pair(tool, server, client)
         except Failed as failure:
-            if not tool.again or tool.again not in str(failure):
+            if not excused(tool, server, failure):
                 raise
-            print("the client came too early", flush=True)
+            print(f"once more, after {failure}", flush=True)
     return run_pair(tool, server, client)
 
 
@@ -135,7 +148,7 @@ def run_both_ways(tools: Sequence[Tool], one: Guest, two: Guest) -> None:
     for tool in tools:
         for server, client in ((two, one), (one, two)):
             try:
-                run_until_called_late(tool, server, client)
+                run_patiently(tool, server, client)
             except Failed as failure:
                 print(failure, flush=True)
                 failures.append(f"{client.name}: {tool.client}")
