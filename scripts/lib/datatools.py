@@ -158,10 +158,11 @@ def run_both_ways(tools: Sequence[Tool], one: Guest, two: Guest) -> None:
         raise Failed("\n".join([f"{len(failures)} tools failed:", *failures]))
 
 
-def soft_setup(wire, kernel: str = SOFT_KERNEL, **more) -> Setup:
+def soft_setup(wire, **more) -> Setup:
     """The other end: Debian's rdma_rxe on a virtio card.
 
     It has one CPU: on several, rxe's requester begins a retransmission while its completer
     takes an acknowledgement, and then sends an empty message that nobody has posted.
     """
-    return Setup(kernel=kernel, driver="rxe", device=False, wire=wire, number=2, cpus=1, **more)
+    return Setup(kernel=SOFT_KERNEL, driver="rxe", device=False, wire=wire, number=2, cpus=1,
+                 **more)

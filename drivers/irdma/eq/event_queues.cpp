@@ -146,7 +146,7 @@ struct EventQueues::Vector {
 	u32 hw_index = 0;
 	bool requested = false;
 	Atomic<bool> stopping{false};
-	/* In ticks, of the interrupt handler only. */
+	/* In ticks, of on_interrupt() only. */
 	const u64 window = u64{window_ms} * shim_ticks_per_ms();
 	u64 window_begin = 0, used = 0;
 	Work work;
