@@ -90,6 +90,11 @@ const char *Device::inject(std::string_view text)
 	return entry ? rdma.injections.inject(text) : "the device is at work";
 }
 
+uint64_t Device::faults_made() const
+{
+	return rdma.refusals.made() + rdma.injections.made() + rdma.roce.faults_made();
+}
+
 void Device::guest_error(const char *format, ...)
 {
 	char text[256];
@@ -239,6 +244,11 @@ const char *e810_device_set_fail(e810_device *dev, const char *steps)
 const char *e810_device_inject(e810_device *dev, const char *text)
 {
 	return device(dev)->inject(text);
+}
+
+uint64_t e810_device_faults(e810_device *dev)
+{
+	return device(dev)->faults_made();
 }
 
 unsigned int e810_device_injected(e810_device *dev)

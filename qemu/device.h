@@ -70,6 +70,8 @@ public:
 	/** Properties set while the device runs. Return nullptr, or what is wrong with the text. */
 	const char *set_fail(std::string_view steps);
 	const char *inject(std::string_view text);
+	/** Property "faults": how many there were by "fail", "inject" and "fault". */
+	uint64_t faults_made() const;
 
 	/** Frames that receive() refused may be offered again: soon, not within this call. */
 	void receive_again() { e810_bh_schedule(receive_flush_); }

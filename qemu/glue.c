@@ -14,6 +14,7 @@
 #include "qemu/qemu-plugin.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
+#include "qapi/visitor.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
@@ -455,6 +456,14 @@ static void set_inject(Object *obj, const char *value, Error **errp)
 		error_setg(errp, "e810: %s", error);
 }
 
+static void get_faults(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	struct e810_host *host = E810(obj);
+	uint64_t faults = host->device ? e810_device_faults(host->device) : 0;
+
+	visit_type_uint64(v, name, &faults, errp);
+}
+
 static bool get_gone(Object *obj, Error **errp)
 {
 	return E810(obj)->gone;
@@ -503,6 +512,8 @@ static void e810_class_init(ObjectClass *klass, void *data)
 	object_class_property_set_description(klass, "fail", "steps that the device refuses");
 	object_class_property_add_str(klass, "inject", get_inject, set_inject);
 	object_class_property_set_description(klass, "inject", "faults, now");
+	object_class_property_add(klass, "faults", "uint64", get_faults, NULL, NULL, NULL);
+	object_class_property_set_description(klass, "faults", "how many it has made");
 	object_class_property_add_bool(klass, "gone", get_gone, set_gone);
 	object_class_property_set_description(klass, "gone", "off the bus, without notice");
 	set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);

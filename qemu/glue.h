@@ -126,6 +126,8 @@ const char *e810_device_set_fail(struct e810_device *dev, const char *steps);
 const char *e810_device_inject(struct e810_device *dev, const char *text);
 /** e810_device_injected() - How much of what was injected is still to come. */
 unsigned int e810_device_injected(struct e810_device *dev);
+/** e810_device_faults() - Property "faults": how many the device has made since it is there. */
+uint64_t e810_device_faults(struct e810_device *dev);
 
 #ifdef __cplusplus
 }

@@ -151,6 +151,7 @@ const char *Injections::inject_one(std::string_view text)
 		if (!item.ok())
 			return "this injection takes no values";
 		fault.happen(rdma_.dev);
+		made_++;
 		return nullptr;
 	}
 	return "injections are ae, cqe, ceqe, irq, drop, release, the errors hmc-error, push-error "
@@ -175,6 +176,7 @@ const char *Injections::events(Item &item)
 		more.event.context = qp->get(hw::qpc::completion_ctx);
 		more.event.state = qp->state;
 	}
+	made_ += more.left;
 	if (burst) {
 		/* Once one is lost so are all that follow, however many. */
 		for (bool room = true; room && more.left; more.left--) {
@@ -218,7 +220,7 @@ const char *Injections::forged(Item &item)
 	entry.set(minor_error, item.value("minor", 0));
 	if (!item.ok() || cq == UINT32_MAX)
 		return "cqe takes cq, qp, wqe, length, op, send, major, minor and n";
-	for (; n; n--)
+	for (; n; n--, made_++)
 		if (!rdma_.cqs.post(cq, entry, false))
 			return "there is no such CQ with room";
 	return nullptr;
@@ -241,6 +243,7 @@ const char *Injections::completions(Item &item)
 	/* Nothing keeps a driver from overrunning but this. */
 	batch = std::min(batch, rdma_.events.ceq_size(ceq) / 2);
 	repeats_.push_back({*vector, false, ceq, rdma_.cqs.event_context(cq), stale, batch, n});
+	made_ += n;
 	go_on(repeats_.back());
 	return nullptr;
 }
@@ -255,6 +258,7 @@ const char *Injections::interrupts(Item &item)
 	for (Cause cause : causes)
 		if (auto vector = rdma_.dev.interrupts.vector_of(cause)) {
 			repeats_.push_back({*vector, true, 0, 0, false, 1, n});
+			made_ += n;
 			go_on(repeats_.back());
 		}
 	return nullptr;
@@ -268,8 +272,10 @@ const char *Injections::drop(Item &item)
 	if (!item.ok() || causes.empty())
 		return "drop takes cause (aeq, ceqN or all) and n";
 	for (Cause cause : causes)
-		if (auto vector = rdma_.dev.interrupts.vector_of(cause))
+		if (auto vector = rdma_.dev.interrupts.vector_of(cause)) {
 			rdma_.dev.interrupts.drop(*vector, n);
+			made_ += n;
+		}
 	return nullptr;
 }
 

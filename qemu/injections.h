@@ -54,6 +54,9 @@ public:
 	/** What is still to come. */
 	uint32_t left() const;
 
+	/** How many there were, as long as there is the card. */
+	uint64_t made() const { return made_; }
+
 	/** The driver has returned entries of the AEQ. */
 	void aeq_has_room();
 	/** The driver has enabled @p vector, and nothing waits for that. */
@@ -89,6 +92,7 @@ private:
 	void go_on(Repeat &repeat);
 
 	Rdma &rdma_;
+	uint64_t made_ = 0;
 	std::vector<Events> events_;
 	std::vector<Repeat> repeats_;
 };

@@ -130,7 +130,10 @@ Refusals::Verdict Refusals::ask(std::string_view step)
 		if (!found && (!entry.only || entry.only == entry.seen))
 			found = &entry;
 	}
-	return found ? found->verdict : Verdict{};
+	if (!found)
+		return {};
+	made_++;
+	return found->verdict;
 }
 
 void Refusals::restart()

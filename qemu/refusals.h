@@ -49,7 +49,10 @@ public:
 	/** What to do with this occurrence of @p step; counts it. */
 	Verdict ask(std::string_view step);
 
-	/** Counting begins anew: power on. */
+	/** How many steps were refused, or answered wrongly, as long as there is the card. */
+	uint64_t made() const { return made_; }
+
+	/** Counting of steps begins anew: power on. */
 	void restart();
 
 	static constexpr uint16_t default_major = 0xffff;
@@ -69,6 +72,7 @@ private:
 	static void parse_how(std::string_view how, Entry &entry);
 
 	std::vector<Entry> entries_;
+	uint64_t made_ = 0;
 };
 
 } // namespace e810

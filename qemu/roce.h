@@ -47,6 +47,9 @@ public:
 	/** Is property "fault" well formed? */
 	bool faults_valid() const { return sent_faults_.valid(); }
 
+	/** How many frames that property has done something to, as long as there is the card. */
+	uint64_t faults_made() const { return sent_faults_.made() + received_faults_.made(); }
+
 	/** Forgets frames under way. Queue pairs are gone already. */
 	void reset();
 

@@ -100,6 +100,8 @@ void RoceFaults::put(Frame &&frame)
 	uint64_t place = random();
 	int64_t lateness = static_cast<int64_t>(random() % most_delay);
 
+	if (dropped || doubled || reordered || corrupted || delayed)
+		made_++;
 	if (dropped)
 		return let_go(true);
 	/* Behind Ethernet, IP and UDP headers, where the ICRC finds it. */

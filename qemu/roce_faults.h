@@ -33,6 +33,9 @@ public:
 	/** Does it do anything? If not, put() need not be called. */
 	bool on() const { return on_; }
 
+	/** How many frames it has done something to. */
+	uint64_t made() const { return made_; }
+
 	/** A frame enters the cable. */
 	void put(Frame &&frame);
 
@@ -59,6 +62,7 @@ private:
 
 	std::array<double, kinds> probability_{};
 	uint64_t state_ = 1;
+	uint64_t made_ = 0;
 	bool valid_ = true;
 	bool on_ = false;
 	std::deque<Late> late_;

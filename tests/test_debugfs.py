@@ -5,11 +5,10 @@ import json
 import re
 from typing import Dict
 
-from guest import Guest, Setup
+from guest import CARD, Guest, Setup
 from held import LET_GO, hold
 from testing import test
 
-CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 FOLDER = "/sys/kernel/debug/irdma/0000:01:00.0"
 FILES = ("memory", "cqp", "hmc", "page_lists", "qos", "arp", "vectors")

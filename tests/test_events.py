@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Tuple
 
 from common import TOP
-from guest import Guest, Setup
+from guest import CARD, Guest, Setup
 from testing import LOGS, test
 
-CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 DEADLINE = 10           # seconds that the driver gives a command
 # Lines that the driver writes when the device misbehaves.

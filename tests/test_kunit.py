@@ -5,7 +5,7 @@ from typing import List
 
 import coverage
 import kunit
-from common import SANITIZED, TOP
+from common import SANITIZED, TOP, figure
 from testing import test
 
 LEAST_TESTS = 200
@@ -22,6 +22,7 @@ def check(results: kunit.Results) -> None:
     """All tests are there and have passed, by the kernel's own reader."""
     status = kunit.parse(results.ktap)
     assert not status and not results.failed(), "\n".join(results.failed())
+    figure("KUnit tests", results.passed())
     assert results.passed() >= LEAST_TESTS, f"only {results.passed()} tests"
 
 
@@ -40,6 +41,7 @@ def suites_and_coverage() -> None:
     check(results)
     print(coverage.table(results.counts))
     lines = coverage.total(results.counts)
+    figure("percent of drivers/irdma that KUnit runs", round(lines, 1))
     assert lines >= LEAST_LINES, f"{lines:.1f} % of the lines have run"
     missed = [line for name in WHOLE for line in untaken(results.counts, f"drivers/irdma/{name}")]
     assert not missed, "branches that were never taken:\n" + "\n".join(missed)

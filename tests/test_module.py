@@ -8,7 +8,7 @@ from typing import List
 
 import image
 from common import BUILD
-from guest import Guest, Setup, Wire
+from guest import CARD, Guest, Setup, Wire
 from kernlog import REFUSAL
 from testing import LOGS, guests, test
 
@@ -76,7 +76,6 @@ def rings(kernel: str) -> None:
         print(guest.run("qp-bringup && rmmod irdma").output)
 
 
-CARD = "/machine/peripheral/card"
 # What the device refuses in verbs-refused, and in what it leaves.
 REFUSED_ONCE = "dealloc_stag:1,dealloc_stag:3,destroy_qp:1,destroy_cq:1"
 REFUSED_ALWAYS = "dealloc_stag,destroy_qp,destroy_cq"

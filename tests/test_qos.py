@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
 import devtrace
-from guest import Guest, Setup
+from guest import CARD, Guest, Setup
 from testing import LOGS, test
 
 NEEDS = ("images", "model", "modules", "programs")
@@ -215,7 +215,7 @@ LIVE_PRIORITIES = [0, 0, 6, 6, 0, 4, 6, 0]     # in INIT there is no path yet
 
 def refuse(guest: Guest, steps: str) -> None:
     """From now on the device refuses these steps."""
-    guest.qmp("qom-set", path="/machine/peripheral/card", property="fail", value=steps)
+    guest.qmp("qom-set", path=CARD, property="fail", value=steps)
 
 
 CHURN = """

@@ -13,10 +13,9 @@ from typing import Iterator, List, Sequence, Tuple
 
 import image
 from common import BUILD
-from guest import Guest, Setup
+from guest import CARD, Guest, Setup
 from testing import test
 
-CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 # What a process sees of a device that is lost and comes back.
 LOST = "--fatal --back 60"

@@ -14,7 +14,7 @@ from typing import Callable
 
 import image
 import kernlog
-from common import BUILD, SANITIZED, SLOWNESS, TOP
+from common import BUILD, SANITIZED, SLOWNESS, TOP, figure
 import test_addresses
 import test_data
 import test_events
@@ -140,6 +140,13 @@ NO_MEMORY = [r"irdma.*: (bring-up failed|no memory)", r"irdma.*: probe .*failed 
 SLOWLY_LOST = "--fatal --limit 100 --wait 300 --back 300"
 
 
+def show_failures(output: str) -> None:
+    """Print what allocation-failures has said, and count the allocations that it let fail."""
+    print(output)
+    for count in re.findall(r": (\d+) allocations, ", output):
+        figure("failed allocations", int(count))
+
+
 # It has the memory of two others.
 @test(needs=NEEDS, kernels=None, guests=2, timeout=200 * SLOWNESS)
 def smoke() -> None:
@@ -152,7 +159,7 @@ def smoke() -> None:
         print(guest.run("verbs-churn -k 3 -n 60").output)
         for part in ("objects", "mcast", "flush", "data"):
             guest.run(f"insmod /host/verbs_test.ko only={part} && rmmod verbs_test")
-        print(guest.run("allocation-failures verbs").output)
+        show_failures(guest.run("allocation-failures verbs").output)
         with test_reset.survivor(guest, "FLR", SLOWLY_LOST):
             guest.run(test_reset.FLR)
         guest.run("mr-data rereg-ages && rmmod irdma && modprobe -r ice")
@@ -170,7 +177,7 @@ ALONE = """
 def sweep(script: str, timeout: float) -> None:
     """Run allocation-failures; no report, no leak, and the device works afterwards."""
     with Guest(Setup(kernel=SANITIZED, allow=NO_MEMORY)) as guest:
-        print(guest.run(script, timeout=timeout).output)
+        show_failures(guest.run(script, timeout=timeout).output)
         guest.run("qp-bringup && rmmod irdma")
         log = "\n".join(without_known(guest.kernel_log, kernlog.REPORTS))
         traces, said = log.count("Call Trace:"), log.count("vmalloc error: ")

@@ -6,11 +6,10 @@ import time
 from typing import Dict, List, NamedTuple
 
 import devtrace
-from guest import Guest, Setup
+from guest import CARD, Guest, Setup
 from held import LET_GO, hold
 from testing import LOGS, test
 
-CARD = "/machine/peripheral/card"
 NEEDS = ("images", "model", "modules", "programs")
 EVENTS = {"irdma_arp", "irdma_async_event", "irdma_ceq_event", "irdma_cqp_done", "irdma_cqp_post",
           "irdma_mr_deregister", "irdma_mr_register", "irdma_qp_path", "irdma_qp_refused",

@@ -10,7 +10,7 @@ from typing import Dict, Iterator, List
 
 import image
 from common import BUILD
-from guest import Guest, Setup
+from guest import CARD, Guest, Setup
 from kernlog import REFUSAL
 from testing import LOGS, test
 
@@ -73,7 +73,6 @@ def failing(**steps: range) -> str:
     return ",".join(f"{step}:{n}" for step, numbers in steps.items() for n in numbers)
 
 
-CARD = "/machine/peripheral/card"
 FAILURES = failing(modify_qp=range(1, 120, 2), manage_arp=range(2, 80, 3),
                    work_sched_node=range(1, 60, 3), flush_wqes=range(2, 3))
 # What the driver tells of commands that fail.

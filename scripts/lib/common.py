@@ -49,6 +49,14 @@ def note(text: str) -> None:
     print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr, flush=True)
 
 
+def figure(what: str, number: float) -> None:
+    """For a test: a number of things that it has done, which check adds up over all tests."""
+    path = os.environ.get("IRDMA_FIGURES")
+    if path:
+        with open(path, "a") as file:
+            file.write(f"{number} {what}\n")
+
+
 def run_main(main) -> None:
     """Run main() and end with its status; a Trouble becomes one line."""
     # As an exception, so that guests are ended on the way out. nohup ignores SIGHUP.

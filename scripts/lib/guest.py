@@ -36,14 +36,15 @@ from typing import BinaryIO, Dict, List, Optional, Sequence
 import hosttsc
 import image
 import kernlog
-from common import BUILD, SLOWNESS, Trouble, need
-from qmp import Qmp
+from common import BUILD, SLOWNESS, Trouble, figure, need
+from qmp import Qmp, QmpError
 
 BOOT_SECONDS = 240          # a busy host and TCG: generous
 OFF_SECONDS = 90
 MEMORY_RESERVE_MIB = 256    # for QEMU itself, beside the guest's memory
 SANITIZED_MIB = 2048        # least memory of a guest whose kernel keeps books on its own
 MARK = b"\x1e"
+CARD = "/machine/peripheral/card"     # the device, for the monitor
 
 
 class GuestFailure(Exception):
@@ -427,6 +428,7 @@ class Guest:
             return
         limit = OFF_SECONDS * self.slowness
         if self._process.poll() is None:
+            self._count_faults()
             self._send("poweroff")
         try:
             status = self._process.wait(limit)
@@ -441,11 +443,18 @@ class Guest:
         if status:
             raise self.failure(f"QEMU ended with {_status_text(status)}")
         bad = kernlog.problems(self._text("serial"), self._text("kmsg"), self.setup.allow)
+        figure("guests", 1)
+        figure("reports of their kernels", len(bad))
         if bad:
             raise self.failure("\n".join(["kernel log is not clean:", *bad[:40]]))
         if not self._text("kmsg"):
             raise self.failure("ended by itself")
         shutil.rmtree(self.folder)
+
+    def _count_faults(self) -> None:
+        # There may be no card, or QEMU is ending.
+        with contextlib.suppress(QmpError, OSError):
+            figure("faults of the device", self.qmp("qom-get", path=CARD, property="faults"))
 
     def kill(self) -> None:
         """End QEMU at once, if it runs, and give back what it used."""

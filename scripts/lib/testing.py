@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Callable, Iterator, List, Optional, Sequence, Union
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Union
 
 from common import BUILD, KERNELS, SANITIZED, SLOWNESS, TAIL, TOP, Trouble
 from guest import Guest, GuestFailure, check_memory
@@ -50,6 +50,11 @@ class Test:
     @property
     def log(self) -> Path:
         return LOGS / f"{self.name}.log"
+
+    @property
+    def figures(self) -> Path:
+        """Numbers that it has told, see common.figure()."""
+        return LOGS / f"{self.name}.figures"
 
     def call(self) -> None:
         """Run it in this process."""
@@ -140,13 +145,15 @@ class _Running:
         self.began = time.monotonic()
         self.run_dir = LOGS / f"{one.name}.run"
         shutil.rmtree(self.run_dir, ignore_errors=True)
+        one.figures.unlink(missing_ok=True)
         with open(one.log, "w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, str(TOP / "scripts/check"), "--run", one.name,
                  *(["--kernel", _only] if _only else [])],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env=dict(os.environ, IRDMA_RUN_DIR=str(self.run_dir), PYTHONUNBUFFERED="1"))
+                env=dict(os.environ, IRDMA_RUN_DIR=str(self.run_dir), PYTHONUNBUFFERED="1",
+                         IRDMA_FIGURES=str(one.figures)))
 
     @property
     def seconds(self) -> float:
@@ -180,6 +187,15 @@ class Tally:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    figures: Dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def add_figures(self, one: Test) -> None:
+        """Add up what a test has told of itself."""
+        if not one.figures.exists():
+            return
+        for line in one.figures.read_text().splitlines():
+            number, _, what = line.partition(" ")
+            self.figures[what] = self.figures.get(what, 0) + float(number)
 
     def line(self) -> str:
         """The closing line."""
@@ -194,6 +210,7 @@ def say(text: str) -> None:
 def _report(running: _Running, tally: Tally) -> None:
     """Print how a test ended, and count it."""
     name, seconds = running.test.name, f"({running.seconds:.0f} s)"
+    tally.add_figures(running.test)
     if running.process.returncode == 0:
         tally.passed += 1
         say(f"ok {name} {seconds}")
