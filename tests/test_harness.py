@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import List
 
 import hosttsc
@@ -143,6 +144,11 @@ def command_line() -> None:
         done = subprocess.run([*GUEST, *options, "--", "true"], capture_output=True, text=True)
         assert done.returncode == 1 and text in done.stderr, done
         assert len(done.stderr.splitlines()) == 1, done.stderr
+    done = subprocess.run([GUEST[0], "--driver", "rxe", "--", "true"], capture_output=True, text=True)
+    assert done.returncode == 2 and "wants --no-device" in done.stderr, done
+    done = subprocess.run([*GUEST, "--file", __file__, "--", "cat", f"/host/{Path(__file__).name}"],
+                          capture_output=True, text=True)
+    assert done.stdout == Path(__file__).read_text(), done
 
 
 @test(needs=("images",), kernels=None)
