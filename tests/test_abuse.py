@@ -39,6 +39,43 @@ def processes(kernel: str) -> None:
         guest.run(WORKS)
 
 
+# Six that end by themselves, and two kinds that are killed again and again.
+EIGHT = """
+    run() {
+        "$@" >/tmp/out.$$.$1.$n 2>&1
+        status=$?
+        [ $status = 0 ] || { echo "$*: status $status"; tail -3 /tmp/out.$$.$1.$n; touch /tmp/failed; }
+    }
+    rm -f /tmp/failed
+    n=0
+    for what in "uverbs-raw -s 11 -n 500 -m 64" "uverbs-raw -s 12 -n 500 -m 64" \
+                "uverbs-raw -s 13 -n 500 -m 64" "verbs-abuse -s 14 -n 3000 calls" \
+                "verbs-abuse mappings sharing rings" "verbs-churn -s 15 -P 2 -k 5 -n 60"; do
+        n=$((n + 1))
+        run $what &
+        running="$running $!"
+    done
+    for victim in "uverbs-raw -s 16" "verbs-abuse -s 17 -n 100000 calls"; do
+        for pause in 1 0.3 3 0.1 2 0.7; do
+            $victim >/dev/null 2>&1 &
+            sleep $pause
+            kill -9 $!
+        done &
+        running="$running $!"
+    done
+    wait $running
+    [ ! -e /tmp/failed ]
+"""
+
+
+@test(needs=NEEDS, timeout=400)
+def eight_at_once(kernel: str) -> None:
+    """Hostile processes beside each other, some of them killed: nothing is left of them."""
+    with Guest(Setup(kernel=kernel, allow=[REFUSAL])) as guest:
+        print(guest.run(EIGHT, timeout=300).output)
+        guest.run(f"({WORKS}) && rmmod irdma")
+
+
 @test(needs=NEEDS, timeout=240)
 def own_addresses(kernel: str) -> None:
     """More addresses of the port than the ARP table has entries: others can be reached."""

@@ -15,6 +15,7 @@ from typing import Callable
 import image
 import kernlog
 from common import BUILD, SANITIZED, SLOWNESS, TOP, figure
+import test_abuse
 import test_addresses
 import test_data
 import test_events
@@ -94,6 +95,7 @@ OTHERS = {
     "refused": test_module.refusals,
     "killed": test_module.killed_processes,
     "ring_memory": test_module.rings,
+    "hostile": test_abuse.eight_at_once,
     "regions": test_memory.registrations,
     "table": test_verbs.modify_table,
     "threads": test_verbs.events_and_threads,
