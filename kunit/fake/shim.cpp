@@ -254,6 +254,8 @@ void shim_mutex_destroy(shim_mutex *mutex)
 void shim_mutex_lock(shim_mutex *mutex)
 {
 	world().must_sleep("a mutex is taken");
+	if (auto faster = exchange(world().on_mutex, {}))
+		faster();
 	take(state_of(mutex), "mutex");
 }
 

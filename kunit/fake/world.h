@@ -96,7 +96,11 @@ public:
 
 	/* ---- Memory ---- */
 	/** The @nth allocation from now on fails, DMA memory included; 0: none does. */
-	void fail_allocation(u32 nth) { fail_in_ = nth; }
+	void fail_allocation(u32 nth)
+	{
+		fail_in_ = nth;
+		failed_ = false;
+	}
 	/** Whether it has failed. */
 	bool allocation_failed() const { return failed_; }
 	u32 allocations() const { return allocations_; }
@@ -162,6 +166,8 @@ public:
 	/* ---- For the shim's functions ---- */
 	/** Called before a spinlock is taken: another CPU that is faster. */
 	Callback<void()> on_lock;
+	/** Called once, before the next mutex is taken: another thread that is faster. */
+	Callback<void()> on_mutex;
 	void must_sleep(const char *what);
 	bool can_allocate();
 	void *allocate(u64 bytes);

@@ -619,6 +619,28 @@ void group_commands_that_fail()
 		s.engine().forget_group(i);
 }
 
+/* A QP that could not be made, at whichever allocation, is in no group and changes none. */
+void groups_and_a_qp_that_could_not_be_made()
+{
+	Large<Groups> g;
+	Groups &s = *g;
+	REQUIRE(s.ready);
+	bool any = true;
+
+	EXPECT_EQ(s.attach(0), 0);
+	for (u32 nth = 1; any && nth < 50; nth++) {
+		s.world().fail_allocation(nth);
+		{
+			KernelQp qp(*s.rig, SHIM_QPT_UD);
+		}
+		any = s.world().allocation_failed();
+		s.world().fail_allocation(0);
+		EXPECT_EQ(s.engine().count(hw::CqpOp::modify_mcast), 0);
+	}
+	EXPECT(!any);
+	EXPECT_EQ(s.detach(0), 0);
+}
+
 void groups_of_a_dead_device()
 {
 	Large<Groups> g;
@@ -713,6 +735,7 @@ constexpr bridge_case cases[] = {
 	TEST(handles_without_memory),
 	TEST(groups_and_members),
 	TEST(group_commands_that_fail),
+	TEST(groups_and_a_qp_that_could_not_be_made),
 	TEST(groups_of_a_dead_device),
 	TEST(udp_source_ports),
 	TEST(port_of_a_path),

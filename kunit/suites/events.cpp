@@ -446,6 +446,43 @@ void completion_events_find_their_cq()
 	s.world().on_completion = {};
 }
 
+/*
+ * A CQ that goes: its consumer is told of nothing from the moment on that ib_core asks for silence
+ * (kernels that end a CQ in steps), at the latest when the device is told; which it is once.
+ */
+void completion_events_of_a_cq_that_goes()
+{
+	for (u32 in_steps = 0; in_steps < 2; in_steps++) {
+		Scene s;
+		REQUIRE(s.ready);
+		irdma_cq *cq = nullptr;
+		irdma_cq_params params = {};
+		irdma_cq_result result = {};
+
+		params.entries = 64;
+		REQUIRE(!irdma_cq_create(s.rig->c(), &params, &cq, &result));
+		EXPECT_EQ(irdma_cq_notify(cq, SHIM_CQ_NEXT_COMP), 0);
+		if (in_steps) {
+			irdma_cq_silence(cq);
+			s.engine().completion_event(0, result.number);
+			s.world().settle();
+			EXPECT_EQ(s.world().completions, 0);
+			EXPECT_EQ(s.engine().count(hw::CqpOp::destroy_cq), 0);
+		}
+		Engine *engine = &s.engine();
+		auto telling = [engine, number = result.number](const Command &c, Answer &) {
+			if (c.op == hw::CqpOp::destroy_cq)
+				engine->completion_event(0, number);
+		};
+		s.engine().on_command = telling;
+		EXPECT_EQ(irdma_cq_destroy(cq, false), 0);
+		s.world().settle();
+		EXPECT_EQ(s.world().completions, 0);
+		EXPECT_EQ(s.engine().count(hw::CqpOp::destroy_cq), 1);
+		EXPECT(!s.engine().cq(result.number).there);
+	}
+}
+
 void ceq_over_many_laps()
 {
 	Scene s;
@@ -580,6 +617,7 @@ constexpr bridge_case cases[] = {
 	TEST(aeq_storm),
 	TEST(lost_interrupts),
 	TEST(completion_events_find_their_cq),
+	TEST(completion_events_of_a_cq_that_goes),
 	TEST(ceq_over_many_laps),
 	TEST(endless_interrupts),
 	TEST(few_vectors),

@@ -284,6 +284,51 @@ void change_that_is_given_up()
 	EXPECT_EQ(s.engine().count(hw::CqpOp::resume_qp), 3);
 }
 
+/*
+ * Whoever waits for a change that was given up ends it: he may be what the workqueue waits for before
+ * it runs the item that does so. That item does not end the next change when it comes.
+ */
+void change_that_is_ended_by_who_waits()
+{
+	QosScene s;
+	REQUIRE(s.ready);
+	KernelQp qp(*s.rig);
+	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
+	u64 start = s.world().now();
+
+	irdma_before_tc_change(s.rig->c());
+	EXPECT_EQ(qp.modify(SHIM_QPS_RTS, SHIM_QP_ACCESS_FLAGS), 0); /* no item runs meanwhile */
+	EXPECT(s.world().now() - start >= 10 * World::second);
+	EXPECT(s.world().now() - start <= 11 * World::second);
+	EXPECT_EQ(s.engine().count(hw::CqpOp::resume_qp), 1);
+	irdma_before_tc_change(s.rig->c());
+	EXPECT_EQ(s.engine().count(hw::CqpOp::suspend_qp), 2);
+	s.world().pass(9 * World::second);
+	EXPECT_EQ(s.engine().count(hw::CqpOp::resume_qp), 1);
+	s.world().pass(2 * World::second);
+	EXPECT_EQ(s.engine().count(hw::CqpOp::resume_qp), 2);
+}
+
+/* An event is noted when the change finds that the QP cannot go on: the first of the two counts. */
+void first_of_two_errors()
+{
+	QosScene s;
+	REQUIRE(s.ready);
+	KernelQp qp(*s.rig);
+	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
+
+	irdma_before_tc_change(s.rig->c());
+	s.engine().event(0x20d, hw::AeSource::sq, qp.number());
+	s.refuse(hw::CqpOp::resume_qp);
+	irdma_after_tc_change(s.rig->c());
+	s.obey();
+	s.world().settle();
+	EXPECT_EQ(qp.state(), SHIM_QPS_ERR);
+	EXPECT(s.world().said("event 0x20d"));
+	EXPECT(!s.world().said("cannot go on"));
+	EXPECT_EQ(s.world().told_count, 1);
+}
+
 /* A QP that does not stand still within five seconds is not waited for. */
 void queue_pair_that_does_not_stand_still()
 {
@@ -423,6 +468,8 @@ constexpr bridge_case cases[] = {
 	TEST(nodes_that_stay),
 	TEST(change_under_queue_pairs),
 	TEST(change_that_is_given_up),
+	TEST(change_that_is_ended_by_who_waits),
+	TEST(first_of_two_errors),
 	TEST(queue_pair_that_does_not_stand_still),
 	TEST(queue_pairs_that_cannot_go_on),
 	TEST(change_of_a_dead_device),

@@ -413,6 +413,40 @@ void drain_that_fails()
 	EXPECT_EQ(qp.state(), SHIM_QPS_ERR);
 }
 
+/*
+ * The event is being dealt with when another thread, which takes the QP's mutex first, waits for the
+ * end of the draining: that will not come, and is not waited for.
+ */
+void event_beside_a_wait_for_the_drain()
+{
+	Scene s;
+	REQUIRE(s.ready);
+	KernelQp qp(*s.rig);
+	struct Thread {
+		World &world;
+		KernelQp &qp;
+		int result = 0;
+		u64 took = 0;
+	} thread{s.world(), qp};
+	auto rts = [t = &thread] {
+		u64 start = t->world.now();
+
+		t->result = t->qp.modify(SHIM_QPS_RTS);
+		t->took = t->world.now() - start;
+	};
+
+	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
+	s.engine().suspends = false;
+	EXPECT_EQ(qp.modify(SHIM_QPS_SQD), 0);
+	s.engine().event(0x50a, hw::AeSource::sq, qp.number());
+	s.world().on_mutex = rts; /* the next one is taken by the QP's work item */
+	s.world().settle();
+	EXPECT_EQ(thread.result, -SHIM_EIO);
+	EXPECT(thread.took < World::second);
+	EXPECT_EQ(qp.state(), SHIM_QPS_ERR);
+	EXPECT_EQ(s.world().told_count, 1);
+}
+
 /* ---- ERR ---- */
 
 /* The device has stopped it a moment before: its refusal is as good as success. */
@@ -560,6 +594,7 @@ constexpr bridge_case cases[] = {
 	TEST(creation_that_is_never_answered),
 	TEST(drain),
 	TEST(drain_that_fails),
+	TEST(event_beside_a_wait_for_the_drain),
 	TEST(qp_that_has_stopped_by_itself),
 	TEST(flushes_that_fail),
 	TEST(stop_that_fails_after_an_event),

@@ -776,6 +776,26 @@ void reset_takes_work_back()
 	EXPECT_EQ(w.wc[0].wr_id, 3);
 }
 
+/* Where the device has stopped in a former life says nothing of the first requests of the next. */
+void doorbell_of_another_life()
+{
+	Scene s;
+	REQUIRE(s.ready);
+	Worker w(s);
+	REQUIRE(w.qp.bring_up(SHIM_QPS_RTS));
+	auto *shadow = s.world().dma_as<hw::QpShadow>(s.engine().qp(w.number()).shadow_bus);
+	REQUIRE(shadow != nullptr);
+
+	for (u32 i = 1; i <= 5; i++)
+		EXPECT_EQ(w.send(SHIM_WR_SEND, 1, i), 0);
+	EXPECT_EQ(s.engine().doorbells, 1);
+	shadow->set(hw::qp_shadow::sq_tail, 5);
+	EXPECT_EQ(w.qp.modify(SHIM_QPS_RESET), 0);
+	REQUIRE(w.qp.bring_up(SHIM_QPS_RTS));
+	EXPECT_EQ(w.send(SHIM_WR_SEND, 1, 6), 0);
+	EXPECT_EQ(s.engine().doorbells, 2);
+}
+
 /* ---- Arming ---- */
 
 void arming()
@@ -857,6 +877,7 @@ constexpr bridge_case cases[] = {
 	TEST(status_of_each_code),
 	TEST(posting_in_error),
 	TEST(reset_takes_work_back),
+	TEST(doorbell_of_another_life),
 	TEST(arming),
 	TEST(cqs_of_each_size),
 };
