@@ -497,6 +497,38 @@ void suspension()
 	CHECK(fine(driver.post(hw::CqpOp::resume_qp, wqe)));
 }
 
+/* A WQE of more quanta than its ring has: the device does not go on behind the ring. */
+void small_ring()
+{
+	constexpr uint64_t ring_end = place::queues + 4 * sizeof(hw::Quantum);
+	RdmaDriver driver;
+	uint32_t inside = 0, behind = 0;
+	hw::Quantum nop;
+
+	driver.bring_up();
+	make_rts(driver);
+	put_context(driver, 1);
+	auto context = driver.get<hw::QpContext>(place::buffer);
+	context.set(hw::qpc::sq_size, 0);
+	driver.put(place::buffer, context);
+	driver.must(hw::CqpOp::create_qp, driver.qp_wqe(3, hw::QpState::idle));
+	driver.must(hw::CqpOp::modify_qp, driver.qp_wqe(3, hw::QpState::rtr));
+	driver.must(hw::CqpOp::modify_qp, driver.qp_wqe(3, hw::QpState::rts));
+	driver.host.settle();
+	driver.host.during_read = [&](uint64_t address) {
+		inside += address >= place::queues && address < ring_end;
+		behind += address >= ring_end && address < place::queues + 0x1000;
+	};
+	nop.set(hw::sq::opcode, static_cast<uint64_t>(hw::SqOp::nop));
+	nop.set(hw::sq::inline_data, 1);
+	nop.set(hw::sq::inline_length, 200); /* 8 quanta: two laps */
+	nop.set(hw::sq::valid, 1);
+	driver.put(place::queues, nop);
+	driver.write(hw::reg::db_page_offset, 3);
+	driver.host.settle();
+	CHECK(inside && !behind);
+}
+
 void refusals()
 {
 	RdmaDriver driver("modify_cq=8001.0042,nop:2,nop:4!mute,db-size");
@@ -667,6 +699,7 @@ int main()
 	page_lists();
 	paged_segment();
 	suspension();
+	small_ring();
 	refusals();
 	spoilt_answers();
 	injections();

@@ -178,6 +178,39 @@ void RoceEnd::modify(uint32_t qp, hw::QpState next)
 	driver.must(hw::CqpOp::modify_qp, wqe);
 }
 
+void RoceEnd::suspend(uint32_t qp)
+{
+	hw::CqpWqe wqe;
+
+	wqe.set(hw::cqp_suspend::qp, qp);
+	driver.must(hw::CqpOp::suspend_qp, wqe);
+}
+
+void RoceEnd::resume(uint32_t qp)
+{
+	hw::CqpWqe wqe;
+
+	wqe.set(hw::cqp_suspend::qp, qp);
+	wqe.set(hw::cqp_suspend::qs_handle, handle_);
+	driver.must(hw::CqpOp::resume_qp, wqe);
+}
+
+void RoceEnd::block()
+{
+	driver.host.backend_full = true;
+}
+
+void RoceEnd::unblock()
+{
+	driver.host.backend_full = false;
+	e810_device_send_done(driver.host.device);
+}
+
+void RoceEnd::receive(const std::vector<uint8_t> &frame)
+{
+	e810_device_receive(driver.host.device, frame.data(), frame.size());
+}
+
 namespace {
 
 /* Fragment @p piece as two words of a quantum. */
@@ -310,7 +343,7 @@ bool RocePair::move(RoceEnd &from, RoceEnd &to)
 
 	for (Frame &frame : frames)
 		if (!cable || cable(frame))
-			e810_device_receive(to.driver.host.device, frame.data(), frame.size());
+			to.receive(frame);
 	return !frames.empty();
 }
 

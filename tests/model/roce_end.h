@@ -51,6 +51,13 @@ public:
 	std::vector<uint32_t> events();
 
 	void modify(uint32_t qp, hw::QpState next);
+	void suspend(uint32_t qp);
+	void resume(uint32_t qp);
+	/** The network takes one more frame, and then none before unblock(). */
+	void block();
+	void unblock();
+	/** What comes from the network. */
+	void receive(const std::vector<uint8_t> &frame);
 	uint8_t *data(uint64_t offset) { return driver.host.memory.data() + place::data + offset; }
 	uint64_t counter(const hw::Field &field);
 	/** Where PBLE 0 lies in guest memory. */

@@ -293,21 +293,14 @@ void reads_in_turn()
 	CHECK(most >= 80 && most < 64 + 40);
 }
 
-/* A READ asked for once more comes late: its region is invalid by then, which is nobody's fault. */
-void late_duplicate()
-{
-	RocePair pair;
-	auto &[a, b, cable] = pair;
-	constexpr uint32_t stag = RoceEnd::free_stag | 0x42, length = 3000;
-	auto at_stag = [](hw::Quantum &q) {
-		q.set(hw::sq::remote_addr, 0x10000000);
-		q.set(hw::sq::remote_stag, stag);
-	};
-	RocePair::Frame read;
+constexpr uint64_t region_va = 0x10000000;
 
-	b.post_send(RoceEnd::rc, SqOp::fast_register, {}, [&](hw::Quantum &q) {
+/* The end that is asked registers the beginning of its data. */
+void register_region(RocePair &pair, uint32_t stag, uint32_t length)
+{
+	pair.b.post_send(RoceEnd::rc, SqOp::fast_register, {}, [&](hw::Quantum &q) {
 		using namespace hw::sq_fastreg;
-		q.set(va, 0x10000000);
+		q.set(va, region_va);
 		q.set(page, place::data >> 12);
 		q.set(hw::sq_fastreg::length, length);
 		q.set(hw::sq_fastreg::index, stag >> 8);
@@ -316,28 +309,144 @@ void late_duplicate()
 		q.set(va_based, 1);
 	});
 	pair.run();
-	CHECK(completed(b, true));
+	CHECK(completed(pair.b, true));
+}
+
+auto in_region(uint32_t stag)
+{
+	return [=](hw::Quantum &q) {
+		q.set(hw::sq::remote_addr, region_va);
+		q.set(hw::sq::remote_stag, stag);
+	};
+}
+
+/* A READ asked for once more comes late: its region is invalid by then, which is nobody's fault. */
+void late_duplicate()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t stag = RoceEnd::free_stag | 0x42, length = 3000;
+	RocePair::Frame read;
+
+	register_region(pair, stag, length);
 	pair.cable = [&](RocePair::Frame &frame) {
 		if (frame[42] == e810::bth_op::rc_read_request)
 			read = frame;
 		return true;
 	};
 	fill(b, 0, length, 4);
-	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, at_stag);
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, in_region(stag));
 	b.post_receive(RoceEnd::rc, {{target, 8}});
 	a.post_send(RoceEnd::rc, SqOp::send_inv, {{0, 8}}, [&](hw::Quantum &q) {
-		at_stag(q);
+		in_region(stag)(q);
 		q.set(hw::sq::read_fence, 1);
 	});
 	pair.run();
 	CHECK(completed(a, true) && completed(a, true) && completed(b, false, 8));
 	CHECK(same(a, target, b, 0, length));
-	e810_device_receive(b.driver.host.device, read.data(), read.size());
+	b.receive(read);
 	b.post_receive(RoceEnd::rc, {{target, 8}});
 	a.post_send(RoceEnd::rc, SqOp::send, {{0, 8}});
 	pair.run(1);
 	CHECK(b.events().empty() && a.events().empty());
 	CHECK(completed(a, true) && completed(b, false, 8));
+}
+
+/* The same, while a later READ waits for its answer, which counts for that one alone. */
+void late_duplicate_before_another()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t stag = RoceEnd::free_stag | 0x42, length = 3000;
+	RocePair::Frame first;
+
+	register_region(pair, stag, length);
+	pair.cable = [&](RocePair::Frame &frame) {
+		if (frame[42] == e810::bth_op::rc_read_request && first.empty())
+			first = frame;
+		return true;
+	};
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, in_region(stag));
+	pair.run();
+	b.post_send(RoceEnd::rc, SqOp::local_invalidate, {},
+		    [](hw::Quantum &q) { q.set(hw::sq_inval::stag, stag); });
+	pair.run();
+	CHECK(completed(a, true) && completed(b, true));
+	fill(b, 0, length, 5);
+	b.block();
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, remote(0));
+	pair.run();
+	b.receive(first);
+	b.unblock();
+	pair.run(1);
+	CHECK(b.events().empty() && a.events().empty());
+	CHECK(completed(a, true) && same(a, target, b, 0, length));
+}
+
+/*
+ * What is asked for once more takes no place of a READ that is new, and however much of it comes, only
+ * so many answers wait.
+ */
+void many_duplicates()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t count = 400, length = 100;
+	constexpr uint8_t read_response_only = 0x10;
+	std::vector<RocePair::Frame> requests;
+
+	b.context.set(hw::qpc::ird_code, 0);
+	b.modify(RoceEnd::rc, hw::QpState::rts);
+	pair.cable = [&](RocePair::Frame &frame) {
+		if (frame[42] == e810::bth_op::rc_read_request)
+			requests.push_back(frame);
+		return true;
+	};
+	for (uint32_t i = 0; i < count; i++) {
+		a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, remote(0));
+		pair.run();
+		CHECK(completed(a, true));
+	}
+	CHECK(requests.size() == count);
+	b.block();
+	for (const RocePair::Frame &frame : std::vector(requests))
+		b.receive(frame);
+	fill(b, 0, length, 6);
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, remote(0));
+	pair.run();
+	b.unblock();
+	uint32_t answers = 0;
+	pair.cable = [&](RocePair::Frame &frame) {
+		answers += frame[42] == read_response_only;
+		return true;
+	};
+	pair.run(1);
+	CHECK(answers > 2 * hw::max_ird && answers < count - 100);
+	CHECK(a.events().empty() && b.events().empty());
+	CHECK(completed(a, true) && same(a, target, b, 0, length));
+}
+
+/* No more than half of all PSNs wait for an answer, which READs could make many of. */
+void psns_outstanding()
+{
+	RocePair pair(256);
+	auto &[a, b, cable] = pair;
+	uint32_t reads = 0;
+	bool open = false;
+
+	pair.cable = [&](RocePair::Frame &frame) {
+		reads += frame[42] == e810::bth_op::rc_read_request;
+		return open;
+	};
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, 63 * 256}}, remote(0));
+	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, hw::max_message_bytes}}, remote(0));
+	pair.run();
+	CHECK(reads == 1);
+	open = true;
+	pair.run(1);
+	/* The first, once more, and then the second, which is beyond its region. */
+	CHECK(completed(a, true) && reads == 3);
+	CHECK(is_event(a.events(), AeCode::ib_remote_access_error));
 }
 
 /* A receive is posted while the device looks for one: it is taken whole, or not yet. */
@@ -629,6 +738,62 @@ void draining()
 	CHECK(completed(a, true));
 }
 
+/* Suspended while its packets get lost: it has all its retries when it is resumed. */
+void suspension()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	bool open = false;
+
+	pair.cable = [&](RocePair::Frame &) { return open; };
+	b.post_receive(RoceEnd::rc, {{target, 100}});
+	a.post_send(RoceEnd::rc, SqOp::send, {{0, 100}});
+	pair.run();
+	a.suspend(RoceEnd::rc);
+	pair.run(20);
+	CHECK(is_event(a.events(), AeCode::qp_suspend_complete));
+	a.resume(RoceEnd::rc);
+	open = true;
+	pair.run(1);
+	CHECK(completed(a, true) && completed(b, false, 100) && a.events().empty());
+}
+
+/* Suspended in SQD amid a message, all sent packets of which are acknowledged: the rest follows. */
+void suspension_while_draining()
+{
+	RocePair pair;
+	auto &[a, b, cable] = pair;
+	constexpr uint32_t length = 100 * 1024;
+	std::vector<RocePair::Frame> kept;
+	bool keep = true;
+
+	pair.cable = [&](RocePair::Frame &frame) {
+		bool keeps = keep && frame[42] == e810::bth_op::rc_acknowledge;
+
+		if (keeps)
+			kept.push_back(frame);
+		return !keeps;
+	};
+	fill(a, 0, length, 11);
+	b.post_receive(RoceEnd::rc, {{target, length}});
+	a.post_send(RoceEnd::rc, SqOp::send, {{0, length}});
+	pair.run();
+	a.modify(RoceEnd::rc, hw::QpState::sqd);
+	CHECK(!kept.empty() && a.events().empty());
+	a.suspend(RoceEnd::rc);
+	CHECK(is_event(a.events(), AeCode::qp_suspend_complete));
+	keep = false;
+	for (const RocePair::Frame &frame : kept)
+		a.receive(frame);
+	pair.run(1);
+	CHECK(!a.poll() && a.events().empty());
+	a.resume(RoceEnd::rc);
+	pair.run(1);
+	CHECK(completed(a, true) && completed(b, false, length));
+	CHECK(same(a, 0, b, target, length));
+	CHECK(is_event(a.events(), AeCode::qp_suspend_complete));
+}
+
 /* READs run while later WRITEs wait only if they are told to. */
 void fences()
 {
@@ -690,6 +855,9 @@ int main()
 	posted_meanwhile();
 	slow_peer();
 	late_duplicate();
+	late_duplicate_before_another();
+	many_duplicates();
+	psns_outstanding();
 	reads_in_turn();
 	refusals();
 	own_failures();
@@ -698,6 +866,8 @@ int main()
 	loopback();
 	congestion();
 	draining();
+	suspension();
+	suspension_while_draining();
 	fences();
 	fault_property();
 	std::printf("%d rules broken\n", broken);
