@@ -19,6 +19,7 @@
 /* Those of suites/, from what knows little to what knows all. */
 #define SUITES(X) \
 	X(layouts) \
+	X(stock) \
 	X(rings) \
 	X(plan) \
 	X(cqp) \
