@@ -18,7 +18,6 @@ class Known:
     begin: str                      # of its first line
     end: str                        # of its last line
     signs: Sequence[str]            # each is in one of its lines
-    never: Optional[str] = None     # is in none of them
     after: Optional[str] = None     # lines that follow sooner or later, up to the next report
 
 
@@ -31,13 +30,6 @@ KNOWN = (
            r"WARNING: CPU: \d+ PID: \d+ at kernel/dma/debug\.c:\d+ add_dma_entry",
            r" ib_umem_get\+"],
           after=r"DMA-API: Mapped at:| [\w.]+\+0x[\da-f]+/0x[\da-f]+"),
-    # Debian's ice: with the mutex of the classes it takes the lock of devlink, under which it has
-    # registered its netdev. rtnl_lock() is taken before that mutex. Lockdep is off afterwards.
-    Known(r"WARNING: possible circular locking dependency detected", r"</TASK>",
-          [r"\(&devlink->lock_key\)\S+ at: ice_tear_down_devlink_rate_tree\+",
-           r"\(&pf->tc_mutex\)\S+ at: ice_dcbnl_set\w+\+",
-           r"&devlink->lock_key --> rtnl_mutex --> &pf->tc_mutex"],
-          never=r"irdma|shim_"),
 )
 TRACE = re.compile("Call Trace:")
 MOST_LINES = 5000       # of reports that are printed at once
@@ -58,8 +50,6 @@ def _report(lines: List[str], known: Known) -> List[str]:
             report = lines[:count]
             break
     else:
-        return []
-    if known.never and any(re.search(known.never, line) for line in report):
         return []
     right = all(sum(bool(re.search(sign, line)) for line in report) >= begun
                 for sign in known.signs)
