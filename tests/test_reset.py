@@ -12,6 +12,7 @@ import time
 from typing import Iterator, List, Sequence, Tuple
 
 import image
+import kernlog
 from common import BUILD
 from guest import CARD, Guest, Setup
 from testing import test
@@ -253,8 +254,8 @@ def surprise_removal(kernel: str) -> None:
             guest.run(f"sleep 2; echo 1 >{PCI}/remove")
             guest.qmp("qom-set", path=CARD, property="gone", value=False)
             guest.run(f"echo 1 >/sys/bus/pci/rescan && {NETWORK}")
-        traces = guest.kernel_log.count("Call Trace:")
-        assert traces == guest.kernel_log.count("ice_adapter.c"), f"{traces} call traces"
+        traces, ices = kernlog.call_traces(guest.kernel_log, "ice_adapter.c")
+        assert traces == ices, f"{traces} call traces, {ices} of ice"
 
 
 @test(needs=NEEDS, timeout=300, full=True)

@@ -26,7 +26,6 @@ import test_qos
 import test_reset
 import test_verbs
 from guest import Guest, Setup
-from knownreports import without_known
 from testing import test
 
 NEEDS = ("images", "model", "programs", "sanitized")
@@ -181,8 +180,7 @@ def sweep(script: str, timeout: float) -> None:
     with Guest(Setup(kernel=SANITIZED, allow=NO_MEMORY)) as guest:
         show_failures(guest.run(script, timeout=timeout).output)
         guest.run("qp-bringup && rmmod irdma")
-        log = "\n".join(without_known(guest.kernel_log, kernlog.REPORTS))
-        traces, said = log.count("Call Trace:"), log.count("vmalloc error: ")
+        traces, said = kernlog.call_traces(guest.kernel_log, "vmalloc error: ")
         assert traces == said, f"{traces} call traces, {said} for want of memory"
 
 

@@ -8,7 +8,7 @@ words).
 """
 
 import re
-from typing import Iterable, List
+from typing import Iterable, List, Tuple
 
 from knownreports import without_known
 
@@ -74,6 +74,12 @@ def problems(serial: str, records: str, allow: Iterable[str] = ()) -> List[str]:
             found.append(text)
     return [line for line in dict.fromkeys(line.strip() for line in found)
             if not allowed.search(UNREGISTERED.sub("irdma0: ", line))]
+
+
+def call_traces(serial: str, of: str) -> Tuple[int, int]:
+    """How many call traces a log has, and how many times that text; without known reports."""
+    text = "\n".join(without_known(serial, REPORTS))
+    return text.count("Call Trace:"), text.count(of)
 
 
 def first_report(serial: str, count: int) -> List[str]:
