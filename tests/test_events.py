@@ -107,7 +107,7 @@ def watch(guest: Guest, count: int) -> List[int]:
     """Start ae-watch; the numbers of its queue pairs, whose work stays outstanding."""
     inject(guest, "send-hang")
     output = guest.run(f"ae-watch -n {count} >/tmp/watch 2>&1 & echo $! >/tmp/watch.pid\n"
-                       "for i in $(seq 600); do grep -q ready /tmp/watch && break\n"
+                       "for i in $(seq $((600 * SLOWNESS))); do grep -q ready /tmp/watch && break\n"
                        "kill -0 $! || break; sleep 0.1; done; cat /tmp/watch").output
     assert "ready" in output, output
     return [int(number) for number in re.findall(r"^qp (\d+)$", output, re.M)]
@@ -116,7 +116,8 @@ def watch(guest: Guest, count: int) -> List[int]:
 def told(guest: Guest) -> Tuple[Dict[int, Watched], str]:
     """What ae-watch tells, of each queue pair and in all; it has ended well."""
     output = guest.run("read pid </tmp/watch.pid; kill -USR1 $pid\n"
-                       "for i in $(seq 600); do kill -0 $pid 2>/dev/null || break; sleep 0.1; done\n"
+                       "for i in $(seq $((600 * SLOWNESS))); do kill -0 $pid 2>/dev/null || break\n"
+                       "sleep 0.1; done\n"
                        "cat /tmp/watch").output
     print(output)
     words = re.compile(r"^qp (\d+) state=(\w*) events=(\S*) send=(\S*) recv=(\S*) "
@@ -358,10 +359,11 @@ def fatal(kernel: str) -> None:
 
 def wait_back(guest: Guest, times: int = 1) -> None:
     """The device was given up, reset for that many times, and serves again."""
-    guest.run("for i in $(seq 600); do\n"
+    guest.run("for i in $(seq $((600 * SLOWNESS))); do\n"
               f"[ $(dmesg | grep -c 'asked for a reset') = {times} ] && break; sleep 0.1; done\n"
-              "sleep 1; for i in $(seq 300); do ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE && exit 0\n"
-              "sleep 0.1; done; dmesg | tail -30; exit 1")
+              "sleep 1; for i in $(seq $((300 * SLOWNESS))); do\n"
+              "ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE && exit 0; sleep 0.1; done\n"
+              "dmesg | tail -30; exit 1")
 
 
 def check_one_death(guest: Guest, why: str, times: int = 1) -> None:

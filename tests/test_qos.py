@@ -109,7 +109,7 @@ class Held:
 
     def _await(self, word: str, seconds: int = 60) -> str:
         return self._guest.run(f"""
-            for i in $(seq {10 * seconds}); do
+            for i in $(seq $(({10 * seconds} * SLOWNESS))); do
                 grep -q '{word}' /tmp/held && break
                 kill -0 $(cat /tmp/pid) || break
                 sleep 0.1
@@ -302,7 +302,7 @@ def failures(kernel: str) -> None:
         refuse(guest, "aq-lldp-set-local-mib")
         set_classes(guest, TWO_CLASSES)
         assert len(watch.read().still) == 8, watch.still
-        for _ in range(30):
+        for _ in range(30 * guest.slowness):
             if not watch.read().still:
                 break
             time.sleep(1)

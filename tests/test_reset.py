@@ -30,7 +30,7 @@ ICE = [r"ice 0000:01:00.0: unable to move VSI idx 1 into aggregator 1 node"]
 
 # The address goes with the netdev.
 NETWORK = """{
-    for i in $(seq 300); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
+    for i in $(seq $((300 * SLOWNESS))); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
     ip addr replace 10.0.0.1/24 dev eth0 && ip link set eth0 up; }"""
 PCI = "/sys/bus/pci/devices/0000:01:00.0"
 
@@ -62,7 +62,7 @@ def begin(guest: Guest, options: str) -> None:
         rm -f /tmp/status /tmp/happened
         (survivor --until /tmp/happened {options} >/tmp/survivor 2>&1
          echo $? >/tmp/status) </dev/null >/dev/null 2>&1 &
-        for i in $(seq 300); do
+        for i in $(seq $((300 * SLOWNESS))); do
             grep -q holding /tmp/survivor && exit 0
             [ -e /tmp/status ] && break
             sleep 0.1
@@ -74,7 +74,7 @@ def finish(guest: Guest) -> None:
     """Wait for survivor; GuestFailure if it has found anything wrong."""
     print(guest.run("""
         touch /tmp/happened
-        for i in $(seq 1200); do [ -e /tmp/status ] && break; sleep 0.1; done
+        for i in $(seq $((1200 * SLOWNESS))); do [ -e /tmp/status ] && break; sleep 0.1; done
         cat /tmp/survivor
         [ "$(cat /tmp/status)" = 0 ] && exit 0
         for t in /proc/$(pidof survivor)/task/*; do cat $t/comm $t/wchan $t/stack; done
@@ -215,7 +215,7 @@ def kernel_consumer(kernel: str) -> None:
     with Guest(setup_) as guest:
         def holds(times: int) -> None:
             guest.run(f"""
-                for i in $(seq 600); do
+                for i in $(seq $((600 * SLOWNESS))); do
                     [ $(dmesg | grep -c 'verbs-test: holding') = {times} ] && exit 0
                     sleep 0.1
                 done
@@ -304,4 +304,5 @@ def any_moment(kernel: str) -> None:
     """Loads, unloads and resets while processes come, work and are killed."""
     with Guest(setup(kernel)) as guest:
         guest.run(ANY_MOMENT, timeout=200)
-        guest.run("for i in $(seq 100); do qp-bringup && break; sleep 0.3; done && rmmod irdma")
+        guest.run("for i in $(seq $((100 * SLOWNESS))); do qp-bringup && break; sleep 0.3; done && "
+                  "rmmod irdma")

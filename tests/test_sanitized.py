@@ -125,7 +125,7 @@ def also(name: str, function: Callable) -> None:
     run.__name__ = name
     run.__doc__ = function.__doc__
     test(needs=NEEDS, kernels=None, guests=2 if name in PAIRS else 1,
-         timeout=400 * SLOWNESS, full=True)(run)
+         timeout=600 * SLOWNESS, full=True)(run)
 
 
 for _name, _function in OTHERS.items():
@@ -137,8 +137,6 @@ NO_MEMORY = [r"irdma.*: (bring-up failed|no memory)", r"irdma.*: probe .*failed 
              r"infiniband irdma\d: Couldn't ", r"vmalloc error: ", r"Call Trace:",
              r"workqueue: Failed to (create|allocate) a rescuer ", r"kobject_add_internal failed",
              r"debugfs: out of free dentries"]
-# What a process sees of a device that is lost and comes back, on a busy machine.
-SLOWLY_LOST = "--fatal --limit 100 --wait 300 --back 300"
 
 
 def show_failures(output: str) -> None:
@@ -161,7 +159,7 @@ def smoke() -> None:
         for part in ("objects", "mcast", "flush", "data"):
             guest.run(f"insmod /host/verbs_test.ko only={part} && rmmod verbs_test")
         show_failures(guest.run("allocation-failures verbs").output)
-        with test_reset.survivor(guest, "FLR", SLOWLY_LOST):
+        with test_reset.survivor(guest, "FLR"):
             guest.run(test_reset.FLR)
         guest.run("mr-data rereg-ages && rmmod irdma && modprobe -r ice")
 

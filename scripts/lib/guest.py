@@ -194,6 +194,7 @@ class Guest:
             "GUEST_ADDRESS": f"10.0.0.{setup.number}",
             "PEER_ADDRESS": f"10.0.0.{3 - setup.number}",
             "NET_MODULE": module if setup.ice else "",
+            "SLOWNESS": str(self.slowness),
         }
         return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
 

@@ -9,7 +9,7 @@
  * --limit seconds, whatever it returns; with --fatal the objects of the lost
  * device are given back one by one, and with --back the device must be there
  * again, and take a queue pair to RTS; without --fatal the old objects must
- * still work. Runs on any RoCE device.
+ * still work. $SLOWNESS multiplies the times. Runs on any RoCE device.
  */
 #define _GNU_SOURCE
 #include "lib/profiles.h"
@@ -413,6 +413,8 @@ static int parse(int argc, char **argv)
 		{ "back", required_argument, NULL, 'b' },
 		{ 0 },
 	};
+	const char *slowness = getenv("SLOWNESS");
+	double factor = slowness ? atof(slowness) : 1;
 	char *name;
 	int c;
 
@@ -446,6 +448,9 @@ static int parse(int argc, char **argv)
 			return -1;
 		}
 	}
+	opt.wait *= factor;
+	opt.limit *= factor;
+	opt.back *= factor;
 	return optind == argc ? 0 : -1;
 }
 
