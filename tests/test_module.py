@@ -189,6 +189,19 @@ def failed_bringup(kernel: str) -> None:
         guest.run(f"{LOAD}; qp-bringup && rmmod irdma")
 
 
+@test(needs=("images", "model", "modules", "programs", "test-modules"), timeout=240, full=True)
+def offered_twice(kernel: str) -> None:
+    """A function that ice offers once more while it is in use: refused, and the first goes on."""
+    module = BUILD / image.kernel(kernel).release / "tests/offer_test.ko"
+    setup = Setup(kernel=kernel, files={"offer_test.ko": module},
+                  allow=[r"irdma.*: ice offers the function twice",
+                         r"irdma.*: probe .*with error -16"])
+    with Guest(setup) as guest:
+        guest.run("insmod /host/offer_test.ko && rmmod offer_test")
+        assert "offers the function twice" in guest.run("dmesg").output
+        guest.run("qp-bringup && rmmod irdma")
+
+
 @test(needs=("images", "model", "modules"), full=("6.1",))
 def other_ice_is_refused(kernel: str) -> None:
     """A module built for an ice of another layout is refused by insmod."""

@@ -275,6 +275,32 @@ def no_endless_resets(kernel: str) -> None:
         guest.run(f"{RELOAD} && qp-bringup")
 
 
+# A device that dies while it is registered, and that ice will not let have its packets.
+UNDONE = [r"irdma.*: command create_qp failed: engine needs a reset",
+          r"infiniband irdma\d: Couldn't", r"irdma.*: probe .*failed with error",
+          r"ice 0000:01:00.0: Failed to +(en|dis)able RDMA filtering"]
+
+
+@test(needs=NEEDS, timeout=240, full=True)
+def registration_undone(kernel: str) -> None:
+    """A registration is undone as the device dies: no reset that was planned is left of it."""
+    fatal = "create_qp{}=ffff.8029"
+    with Guest(setup(kernel, [*DEATH, *UNDONE])) as guest:
+        # The first reset comes at once, the next a second after it is planned.
+        guest.qmp("qom-set", path=CARD, property="fail", value=fatal.format(":1"))
+        guest.run("qp-bringup && exit 1; for i in $(seq 300); do qp-bringup >/dev/null 2>&1 && "
+                  "exit 0; sleep 0.1; done; dmesg; exit 1", timeout=150)
+        guest.run("cd /sys/bus/auxiliary/drivers/*irdma* && "
+                  "echo ice.roce.* | tee /tmp/name >unbind")
+        guest.qmp("qom-set", path=CARD, property="fail", value=f"{fatal.format('')},aq-update-vsi")
+        bind = "cat /tmp/name >$(echo /sys/bus/auxiliary/drivers/*irdma*)/bind"
+        guest.run(f"! {bind} && sleep 3 && [ -z \"$(ls /sys/class/infiniband)\" ]")
+        guest.qmp("qom-set", path=CARD, property="fail", value="")
+        guest.run(f"{bind} && qp-bringup && rmmod irdma")
+        asked = guest.kernel_log.count("asked for a reset")
+        assert asked == 1, f"{asked} resets"
+
+
 ANY_MOMENT = """
     RANDOM=7
     away() { sleep 0.$((RANDOM % 10))$((RANDOM % 10)); }

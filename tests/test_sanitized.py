@@ -109,6 +109,7 @@ OTHERS = {
     "losing_consumer": test_reset.kernel_consumer,
     "pulled_out": test_reset.surprise_removal,
     "at_any_time": test_reset.any_moment,
+    "undone": test_reset.registration_undone,
     "bonds": test_addresses.bonding,
     "exchange": test_data.ours_with_rxe,
     "nvme": test_nvme.host_short,
