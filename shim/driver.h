@@ -86,6 +86,37 @@ enum { /* enum ib_access_flags */
 	SHIM_ACCESS_OPTIONAL = 0x3ff00000 /* what a driver may ignore */
 };
 
+/*
+ * Driver data of a process's calls ("udata"), in bytes: what the first provider libraries bring of
+ * struct irdma_*_req, and the room that they have for struct irdma_*_resp.
+ */
+enum { /* <rdma/irdma-abi.h> */
+	SHIM_UDATA_CONTEXT_IN = 8,
+	SHIM_UDATA_CONTEXT_OUT = 16,
+	SHIM_UDATA_PD_OUT = 8,
+	SHIM_UDATA_CREATE_CQ_IN = 16,
+	SHIM_UDATA_CREATE_CQ_OUT = 8,
+	SHIM_UDATA_RESIZE_CQ_IN = 8,
+	SHIM_UDATA_CREATE_QP_IN = 16,
+	SHIM_UDATA_CREATE_QP_OUT = 20,
+	SHIM_UDATA_MODIFY_QP_IN = 2,
+	SHIM_UDATA_MODIFY_QP_OUT = 19,
+	SHIM_UDATA_MR_IN = 8,
+	SHIM_UDATA_AH_OUT = 8
+};
+
+/* Calls that have some. */
+enum irdma_call {
+	IRDMA_CALL_CONTEXT,
+	IRDMA_CALL_PD,
+	IRDMA_CALL_CREATE_CQ,
+	IRDMA_CALL_RESIZE_CQ,
+	IRDMA_CALL_CREATE_QP,
+	IRDMA_CALL_MODIFY_QP,
+	IRDMA_CALL_MR,
+	IRDMA_CALL_AH
+};
+
 enum { /* enum ib_event_type */
 	SHIM_EVENT_CQ_ERR = 0,
 	SHIM_EVENT_QP_FATAL = 1,
@@ -260,6 +291,8 @@ enum irdma_view {
 void irdma_show(struct irdma_device *device, enum irdma_view view, struct shim_text *text);
 
 /* ---- User context: the registered ring memory of one process ---- */
+/* Whether @in bytes of driver data and room for @out bytes of answer are enough. Any context. */
+bool irdma_udata_ok(enum irdma_call call, u64 in, u64 out);
 int irdma_ucontext_create(struct irdma_device *device, bool raw_attr, struct irdma_ucontext **out);
 void irdma_ucontext_destroy(struct irdma_ucontext *uctx);
 

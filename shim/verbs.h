@@ -91,17 +91,12 @@ static inline bool is_request(const void *uobject)
 }
 
 /*
- * Driver data of a command: whether there is as much as the first provider libraries bring;
+ * Driver data of a call: whether there is as much as the first provider libraries bring;
  * what is missing of later additions is 0, what is newer than us is not looked at.
  */
-static inline bool udata_in_ok(const struct ib_udata *udata, size_t least)
+static inline bool udata_ok(enum irdma_call call, const struct ib_udata *udata)
 {
-	return udata->inlen >= least;
-}
-
-static inline bool udata_out_ok(const struct ib_udata *udata, size_t least)
-{
-	return udata->outlen >= least;
+	return irdma_udata_ok(call, udata->inlen, udata->outlen);
 }
 
 /* verbs_context.c */

@@ -167,7 +167,7 @@ int shim_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *attr, struct ib_u
 	struct irdma_create_ah_resp resp = {};
 	int err;
 
-	if (udata && !udata_out_ok(udata, offsetofend(struct irdma_create_ah_resp, rsvd)))
+	if (udata && !udata_ok(IRDMA_CALL_AH, udata))
 		return -EINVAL;
 	err = shim_fill_path(dev, attr->ah_attr, may_sleep, &ah->path);
 	if (err)

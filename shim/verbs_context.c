@@ -79,7 +79,7 @@ static int check_version(struct shim_device *dev, const struct ib_udata *udata,
 		return -EINVAL;
 	}
 	/* The library for the X722 maps what this device does not have. */
-	if (!udata_out_ok(udata, offsetofend(struct irdma_alloc_ucontext_resp, rsvd2))) {
+	if (udata->outlen < offsetofend(struct irdma_alloc_ucontext_resp, rsvd2)) {
 		shim_log_limited(dev, SHIM_DBG, "open: room for %zu bytes of answer is too little",
 				 udata->outlen);
 		return -EOPNOTSUPP;
@@ -122,8 +122,7 @@ int shim_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	struct irdma_alloc_ucontext_req req = {};
 	int err;
 
-	if (!udata_in_ok(udata, offsetofend(struct irdma_alloc_ucontext_req, rsvd8)) ||
-	    !udata_out_ok(udata, offsetofend(struct irdma_alloc_ucontext_resp, rsvd)))
+	if (!udata_ok(IRDMA_CALL_CONTEXT, udata))
 		return -EINVAL;
 	if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
 		return -EFAULT;
@@ -191,7 +190,7 @@ int shim_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 	struct irdma_alloc_pd_resp resp = {};
 	int err;
 
-	if (udata && !udata_out_ok(udata, offsetofend(struct irdma_alloc_pd_resp, rsvd)))
+	if (udata && !udata_ok(IRDMA_CALL_PD, udata))
 		return -EINVAL;
 	err = irdma_pd_create(to_shim(ib->device)->irdma, &pd->irdma, &resp.pd_id);
 	if (err || !udata)

@@ -15,9 +15,7 @@ static int create_cq(struct shim_cq *cq, struct irdma_cq_params *params, struct 
 	int err;
 
 	if (udata) {
-		if (!udata_in_ok(udata, offsetofend(struct irdma_create_cq_req,
-						    user_shadow_area)) ||
-		    !udata_out_ok(udata, offsetofend(struct irdma_create_cq_resp, cq_size)))
+		if (!udata_ok(IRDMA_CALL_CREATE_CQ, udata))
 			return -EINVAL;
 		if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
 			return -EFAULT;
@@ -118,8 +116,7 @@ int shim_resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	if (entries < 0 ||
-	    !udata_in_ok(udata, offsetofend(struct irdma_resize_cq_req, user_cq_buffer)))
+	if (entries < 0 || !udata_ok(IRDMA_CALL_RESIZE_CQ, udata))
 		return -EINVAL;
 	if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
 		return -EFAULT;

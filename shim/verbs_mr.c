@@ -54,7 +54,7 @@ struct ib_mr *shim_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 va, 
 		.dmabuf = -1,
 	};
 
-	if (!udata_in_ok(udata, offsetofend(struct irdma_mem_reg_req, sq_pages)))
+	if (!udata_ok(IRDMA_CALL_MR, udata))
 		return ERR_PTR(-EINVAL);
 	if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
 		return ERR_PTR(-EFAULT);

@@ -37,9 +37,7 @@ static int create_qp(struct shim_qp *qp, struct irdma_qp_params *params,
 	int err;
 
 	if (udata) {
-		if (!udata_in_ok(udata, offsetofend(struct irdma_create_qp_req,
-						    user_compl_ctx)) ||
-		    !udata_out_ok(udata, offsetofend(struct irdma_create_qp_resp, rsvd)))
+		if (!udata_ok(IRDMA_CALL_CREATE_QP, udata))
 			return -EINVAL;
 		if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
 			return -EFAULT;
@@ -186,10 +184,7 @@ static int copy_modify_req(struct ib_udata *udata, struct irdma_qp_change *chang
 {
 	struct irdma_modify_qp_req req = {};
 
-	if ((udata->inlen && !udata_in_ok(udata, offsetofend(struct irdma_modify_qp_req,
-							     rq_flush))) ||
-	    (udata->outlen && !udata_out_ok(udata, offsetofend(struct irdma_modify_qp_resp,
-							       push_valid))))
+	if (!udata_ok(IRDMA_CALL_MODIFY_QP, udata))
 		return -EINVAL;
 	if (udata->inlen && ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
 		return -EFAULT;

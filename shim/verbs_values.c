@@ -5,6 +5,7 @@
  */
 #include <linux/build_bug.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/irdma-abi.h>
 
 #include "work_request.h"
 
@@ -114,6 +115,23 @@ SAME(SHIM_WC_WITH_INVALIDATE, IB_WC_WITH_INVALIDATE);
 SAME(SHIM_WC_WITH_SMAC, IB_WC_WITH_SMAC);
 SAME(SHIM_WC_WITH_VLAN, IB_WC_WITH_VLAN);
 SAME(SHIM_WC_WITH_NETWORK_HDR_TYPE, IB_WC_WITH_NETWORK_HDR_TYPE);
+
+/* ---- Driver data of processes ---- */
+
+#define SAME_END(ours, type, member) SAME(ours, offsetofend(struct type, member))
+
+SAME_END(SHIM_UDATA_CONTEXT_IN, irdma_alloc_ucontext_req, rsvd8);
+SAME_END(SHIM_UDATA_CONTEXT_OUT, irdma_alloc_ucontext_resp, rsvd);
+SAME_END(SHIM_UDATA_PD_OUT, irdma_alloc_pd_resp, rsvd);
+SAME_END(SHIM_UDATA_CREATE_CQ_IN, irdma_create_cq_req, user_shadow_area);
+SAME_END(SHIM_UDATA_CREATE_CQ_OUT, irdma_create_cq_resp, cq_size);
+SAME_END(SHIM_UDATA_RESIZE_CQ_IN, irdma_resize_cq_req, user_cq_buffer);
+SAME_END(SHIM_UDATA_CREATE_QP_IN, irdma_create_qp_req, user_compl_ctx);
+SAME_END(SHIM_UDATA_CREATE_QP_OUT, irdma_create_qp_resp, rsvd);
+SAME_END(SHIM_UDATA_MODIFY_QP_IN, irdma_modify_qp_req, rq_flush);
+SAME_END(SHIM_UDATA_MODIFY_QP_OUT, irdma_modify_qp_resp, push_valid);
+SAME_END(SHIM_UDATA_MR_IN, irdma_mem_reg_req, sq_pages);
+SAME_END(SHIM_UDATA_AH_OUT, irdma_create_ah_resp, rsvd);
 
 /* ---- Layouts ---- */
 

@@ -4,8 +4,9 @@
  * the device has it. The places are typed here once more, as the stock driver
  * uses them (Linux 6.12, drivers/infiniband/hw/irdma: defs.h, uda_d.h, ctrl.c,
  * uda.c), so that an error in hw/ does not go unseen because both the driver
- * and the model read it there.
+ * and the model read it there. And driver data of processes: their lengths.
  */
+#include "driver.h"
 #include "hw/ae_codes.h"
 #include "hw/cqe.h"
 #include "hw/cqp.h"
@@ -655,6 +656,41 @@ void counters_do_not_overlap()
 	EXPECT_EQ(hw::counter_delta(hw::statistics[5], hw::statistics[5].max(), 3), 4);
 }
 
+/* ---- Driver data of processes ---- */
+
+/* Each length, in and out. The least are those of libirdma's calls (rdma-core, irdma-abi.h). */
+void udata_of_each_length()
+{
+	static constexpr struct {
+		irdma_call call;
+		const char *name;
+		u32 in, out;
+		bool optional; /* none at all is right as well */
+	} calls[] = {
+		{IRDMA_CALL_CONTEXT, "context", 8, 16, false},
+		{IRDMA_CALL_PD, "PD", 0, 8, false},
+		{IRDMA_CALL_CREATE_CQ, "create CQ", 16, 8, false},
+		{IRDMA_CALL_RESIZE_CQ, "resize CQ", 8, 0, false},
+		{IRDMA_CALL_CREATE_QP, "create QP", 16, 20, false},
+		{IRDMA_CALL_MODIFY_QP, "modify QP", 2, 19, true},
+		{IRDMA_CALL_MR, "MR", 8, 0, false},
+		{IRDMA_CALL_AH, "AH", 0, 8, false},
+	};
+
+	for (const auto &c : calls)
+		for (u32 in = 0; in < 256; in++)
+			for (u32 out = 0; out < 256; out++) {
+				bool right = (in >= c.in || (c.optional && !in)) &&
+					     (out >= c.out || (c.optional && !out));
+
+				if (irdma_udata_ok(c.call, in, out) != right)
+					return FAIL("%s with %u bytes in, %u out is %s", c.name, in,
+						    out, right ? "refused" : "taken");
+			}
+	EXPECT(!irdma_udata_ok(static_cast<irdma_call>(99), 256, 256));
+	EXPECT(irdma_udata_ok(IRDMA_CALL_MODIFY_QP, ~0ULL, ~0ULL));
+}
+
 constexpr bridge_case cases[] = {
 	TEST(fields_are_where_the_device_has_them),
 	TEST(no_field_is_unknown_to_this_test),
@@ -667,6 +703,7 @@ constexpr bridge_case cases[] = {
 	TEST(sources_of_events),
 	TEST(responder_resources_are_encoded),
 	TEST(counters_do_not_overlap),
+	TEST(udata_of_each_length),
 };
 
 } // namespace
