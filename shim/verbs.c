@@ -127,6 +127,16 @@ static void get_fw_string(struct ib_device *ibdev, char *str)
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u", attr.fw_major, attr.fw_minor);
 }
 
+/* The description is for people, such as "host device" by rdma-ndd; the hardware has none. */
+static int modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *modify)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
+	return 0;
+}
+
 /* ---- Registration ---- */
 
 static const struct ib_device_ops ops = {
@@ -135,6 +145,7 @@ static const struct ib_device_ops ops = {
 	.uverbs_abi_ver = IRDMA_ABI_VER,
 
 	.query_device = query_device,
+	.modify_device = modify_device,
 	.query_port = query_port,
 	.query_pkey = query_pkey,
 	.get_link_layer = get_link_layer,

@@ -130,6 +130,8 @@ def attributes(kernel: str) -> None:
         firmware = guest.run("ibv_devinfo | sed -n 's/.*fw_ver:[[:space:]]*//p'; "
                              "cat /sys/class/infiniband/irdma0/fw_ver").output.split()
         assert firmware[0] == firmware[1] and re.fullmatch(r"\d+\.\d+", firmware[0]), firmware
+        guest.run("cd /sys/class/infiniband/irdma0 && echo 'guest1 irdma0' >node_desc && "
+                  "[ \"$(cat node_desc)\" = 'guest1 irdma0' ]")
 
         guest.run("ip link set eth0 down")
         down = await_port(guest, "PORT_DOWN")
