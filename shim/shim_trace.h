@@ -75,7 +75,7 @@ TRACE_EVENT_FN(irdma_cqp_done,
 		__entry->minor = command->minor;
 		__entry->value = command->value;
 	),
-	TP_printk("%s %s %s=%u slot=%u us=%llu error=%d major=%#x minor=%#x value=%u result=\"%s\"",
+	TP_printk("%s %s %s=%u slot=%u us=%llu error=%d major=%#x minor=%#x value=%u result='%s'",
 		  __get_str(device), __get_str(command), __get_str(object), __entry->number,
 		  __entry->slot, __entry->us, __entry->error, __entry->major, __entry->minor,
 		  __entry->value, __get_str(result)),
@@ -132,7 +132,7 @@ TRACE_EVENT_FN(irdma_qp_refused,
 		__entry->error = qp->error;
 		__entry->value = qp->value;
 	),
-	TP_printk("%s qp=%u %s -> %s attribute=\"%s\" value=%#llx error=%d", __get_str(device),
+	TP_printk("%s qp=%u %s -> %s attribute='%s' value=%#llx error=%d", __get_str(device),
 		  __entry->qp, __get_str(from), __get_str(to), __get_str(attribute),
 		  __entry->value, __entry->error),
 	on_QP_REFUSED, off_QP_REFUSED
@@ -226,7 +226,7 @@ TRACE_EVENT_FN(irdma_async_event,
 		__entry->request = event->request;
 		__entry->known = event->known;
 	),
-	TP_printk("%s code=0x%03x name=%s %s=%u source=\"%s\" request=%u known=%d",
+	TP_printk("%s code=0x%03x name=%s %s=%u source='%s' request=%u known=%d",
 		  __get_str(device), __entry->code, __get_str(name), __get_str(object),
 		  __entry->number, __get_str(source), __entry->request, __entry->known),
 	on_ASYNC_EVENT, off_ASYNC_EVENT
@@ -321,7 +321,7 @@ TRACE_EVENT_FN(irdma_reset,
 		__entry->attempt = attempt;
 		__entry->error = error;
 	),
-	TP_printk("%s %s attempt=%u error=%d why=\"%s\"", __get_str(device), __get_str(what),
+	TP_printk("%s %s attempt=%u error=%d why='%s'", __get_str(device), __get_str(what),
 		  __entry->attempt, __entry->error, __get_str(why)),
 	on_RESET, off_RESET
 );

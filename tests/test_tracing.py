@@ -18,7 +18,7 @@ EVENTS = {"irdma_arp", "irdma_async_event", "irdma_ceq_event", "irdma_cqp_done",
 LINES = (r"irdma\d: command modify_qp failed", r"irdma\d: QP \d+: event 0x",
          r"irdma\d: (device is given up|critical error|asked for a reset)",
          r"ice 0000:01:00.0: unable to move VSI idx 1 into aggregator 1 node")
-FIELD = re.compile(r'(\w+)=("[^"]*"|\S+)')
+FIELD = re.compile(r"(\w+)=('[^']*'|\S+)")
 
 
 class Event(NamedTuple):
@@ -36,7 +36,7 @@ def read(guest: Guest) -> List[Event]:
     for line in lines:
         match = re.search(r" (irdma_\w+): 0000:01:00\.0 (.*)", line)
         if match:
-            fields = {key: value.strip('"') for key, value in FIELD.findall(match[2])}
+            fields = {key: value.strip("'") for key, value in FIELD.findall(match[2])}
             found.append(Event(match[1], match[2], fields))
     return found
 
