@@ -3,6 +3,8 @@
 #include "cqp.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "device.h"
@@ -20,6 +22,15 @@ const char *op_name(uint64_t opcode)
 	const hw::Layout layout = hw::cqp_layout(static_cast<uint32_t>(opcode));
 
 	return layout.count ? layout.name : "unknown";
+}
+
+std::optional<uint64_t> field_of(const hw::Layout &layout, const hw::CqpWqe &wqe,
+				 std::string_view name)
+{
+	for (unsigned i = 0; i < layout.count; i++)
+		if (name == layout.fields[i].name)
+			return wqe.get(layout.fields[i]);
+	return std::nullopt;
 }
 
 } // namespace
@@ -187,11 +198,13 @@ bool Cqp::step()
 
 	uint64_t opcode = wqe->get(hw::cqp::opcode);
 	const char *name = op_name(opcode);
-	Refusals::Verdict verdict = rdma_.refusals.ask(name);
+	const hw::Layout layout = hw::cqp_layout(static_cast<uint32_t>(opcode));
+	Refusals::Verdict verdict = rdma_.refusals.ask(
+		name, [&](std::string_view field) { return field_of(layout, *wqe, field); });
 	{
 		TraceEvent line = rdma_.dev.trace.event("cqp");
 		line.str("op", name).u64("wqe", index);
-		decode(line, hw::cqp_layout(static_cast<uint32_t>(opcode)), *wqe);
+		decode(line, layout, *wqe);
 	}
 	if (verdict.action == Refusals::Action::mute) {
 		rdma_.dev.trace.event("cqp_mute").str("op", name).u64("wqe", index);

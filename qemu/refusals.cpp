@@ -2,6 +2,7 @@
 /* Property "fail"; see refusals.h. */
 #include "refusals.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -39,19 +40,31 @@ template <class T> T number(std::string_view text, int base, T otherwise, bool &
 	return value;
 }
 
-bool is_step(std::string_view name)
+/* Those that are no CQP commands; of the control queues see adminq.cpp. */
+bool is_plain_step(std::string_view name)
 {
-	if (name == "cpustatus" || name == "db-size" || name == "cqp-create" ||
-	    name == "cqp-destroy")
+	return name == "cpustatus" || name == "db-size" || name == "cqp-create" ||
+	       name == "cqp-destroy" || name.starts_with("aq-");
+}
+
+bool has_field(const hw::Layout &layout, std::string_view name)
+{
+	return std::any_of(layout.fields, layout.fields + layout.count,
+			   [&](const hw::Field &field) { return name == field.name; });
+}
+
+/* With a name of a field: a command that has it. */
+bool is_step(std::string_view name, std::string_view field)
+{
+	if (field.empty() && is_plain_step(name))
 		return true;
 	for (unsigned opcode = 0; opcode < hw::cqp_opcodes; opcode++) {
 		const hw::Layout layout = hw::cqp_layout(opcode);
 
 		if (layout.count && name == layout.name)
-			return true;
+			return field.empty() || has_field(layout, field);
 	}
-	/* Those of the control queues, see adminq.cpp. */
-	return name.starts_with("aq-");
+	return false;
 }
 
 } // namespace
@@ -84,8 +97,11 @@ Refusals::Entry Refusals::parse(std::string_view text)
 	entry.verdict.major = number<uint16_t>(codes, 16, default_major, entry.valid);
 	entry.verdict.minor = number<uint16_t>(minor, 16, default_minor, entry.valid);
 	entry.only = number<uint32_t>(cut(text, ':'), 10, 0, entry.valid);
+	std::string_view field = cut(text, '@');
+	entry.value = number<uint64_t>(cut(field, '-'), 10, 0, entry.valid);
+	entry.field = field;
 	entry.step = text;
-	entry.valid = entry.valid && is_step(text);
+	entry.valid = entry.valid && is_step(text, field);
 	return entry;
 }
 
@@ -119,12 +135,13 @@ void Refusals::parse_how(std::string_view how, Entry &entry)
 	entry.valid = entry.valid && entry.verdict.answer != Answer::normal;
 }
 
-Refusals::Verdict Refusals::ask(std::string_view step)
+Refusals::Verdict Refusals::ask(std::string_view step, const Fields &fields)
 {
 	const Entry *found = nullptr;
 
 	for (Entry &entry : entries_) {
-		if (entry.step != step)
+		if (entry.step != step ||
+		    (!entry.field.empty() && (!fields || fields(entry.field) != entry.value)))
 			continue;
 		entry.seen++;
 		if (!found && (!entry.only || entry.only == entry.seen))

@@ -3,10 +3,11 @@
  * Property "fail": which steps the device shall refuse or answer wrongly, when, and how. It may be
  * set while the device runs.
  *
- *	fail=STEP[:N][=MAJOR.MINOR][!HOW][,...]
+ *	fail=STEP[@FIELD-VALUE][:N][=MAJOR.MINOR][!HOW][,...]
  *
  * STEP is "cpustatus", "db-size", "cqp-create", "cqp-destroy", the name of a CQP command as in the
- * trace, or "aq-" and the name of an AdminQ command. ":N" means only the Nth such step since the
+ * trace, or "aq-" and the name of an AdminQ command. "@FIELD-VALUE" means only CQP commands with that
+ * value, decimal, in a field by its name in the trace. ":N" means only the Nth such step since the
  * property was set or power came, so that the step after it works. "=MAJOR.MINOR" gives the error codes of a CQP
  * command, in hexadecimal. HOW is for CQP commands: "mute" lets the device neither carry it out nor
  * ever answer. The others carry it out (with codes: refuse it) and spoil the answer:
@@ -21,6 +22,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +49,11 @@ public:
 		uint16_t minor = default_minor;
 	};
 
+	/** Value of a command's field of that name, if it has one. */
+	using Fields = std::function<std::optional<uint64_t>(std::string_view)>;
+
 	/** What to do with this occurrence of @p step; counts it. */
-	Verdict ask(std::string_view step);
+	Verdict ask(std::string_view step, const Fields &fields = {});
 
 	/** How many steps were refused, or answered wrongly, as long as there is the card. */
 	uint64_t made() const { return made_; }
@@ -63,6 +69,8 @@ private:
 	struct Entry {
 		bool valid = true;
 		std::string step;
+		std::string field; /* empty: whatever its fields are */
+		uint64_t value = 0;
 		uint32_t only = 0; /* 0: each occurrence */
 		uint32_t seen = 0;
 		Verdict verdict;

@@ -279,9 +279,10 @@ def failures(kernel: str) -> None:
     with Guest(Setup(kernel=kernel, trace=trace, allow=REFUSED)) as guest:
         watch = Watch(trace)
         # The leaf of class 1 is not added: QPs of its priorities are lost. In the last case the
-        # leaf of class 0 is not deleted: it, and what it hangs on, stay.
+        # leaf of class 0 is not deleted: it, and what it hangs on, stay. On a very busy machine
+        # the driver takes a change for given up, and goes through it once more when it comes.
         for steps, lost in (("suspend_qp:2", 1), ("resume_qp:2", 1),
-                            ("work_sched_node:8,work_sched_node:9", 4), ("work_sched_node:1", 0)):
+                            ("work_sched_node@traffic_class-1", 4), ("work_sched_node:1", 0)):
             assert set_classes(guest, ONE_CLASS)
             held = Held(guest, LIVE)
             refuse(guest, steps)
@@ -299,9 +300,10 @@ def failures(kernel: str) -> None:
         # ice gives the change up and does not say so.
         assert set_classes(guest, ONE_CLASS)
         held = Held(guest, LIVE)
+        watch.read()
         refuse(guest, "aq-lldp-set-local-mib")
         set_classes(guest, TWO_CLASSES)
-        assert len(watch.read().still) == 8, watch.still
+        assert watch.read().count("suspend_qp") == 8, watch.news
         for _ in range(30 * guest.slowness):
             if not watch.read().still:
                 break
@@ -312,8 +314,9 @@ def failures(kernel: str) -> None:
         held.end()
 
         # In the middle of a change the driver goes; nobody has to wait for its end.
+        watch.read()
         set_classes(guest, TWO_CLASSES)
-        assert len(watch.read().still) == 1, "the MAD layer's QP"
+        assert watch.read().count("suspend_qp") == 1, "the MAD layer's QP"
         began = time.monotonic()
         guest.run("rmmod irdma")
         print(f"removed in {time.monotonic() - began:.1f} s")

@@ -544,6 +544,13 @@ void refusals()
 	CHECK(!driver.post(hw::CqpOp::nop, {}));
 	CHECK(driver.read(hw::reg::pfpe_cqptail) == tail);
 	CHECK(fine(driver.post(hw::CqpOp::nop, {})));
+	CHECK(!e810_device_set_fail(driver.host.device, "modify_cq@cq-1"));
+	CHECK(fine(driver.post(hw::CqpOp::modify_cq, driver.cq_wqe(0, 8))));
+	CHECK(!e810_device_set_fail(driver.host.device, "modify_cq@cq-0:2"));
+	CHECK(fine(driver.post(hw::CqpOp::modify_cq, driver.cq_wqe(0, 8))));
+	CHECK(driver.post(hw::CqpOp::modify_cq, driver.cq_wqe(0, 8))->error);
+	for (const char *wrong : {"modify_cq@no-0", "modify_cq@cq-x", "cqp-create@cq-0"})
+		CHECK(e810_device_set_fail(driver.host.device, wrong));
 	CHECK(RdmaDriver("cqp-create").create_cqp() == 1u << 31);
 	CHECK(RdmaDriver("cqp-create!mute").create_cqp() == 0);
 	CHECK(RdmaDriver("cpustatus").read(hw::reg::glpe_cpustatus0) == 0);
