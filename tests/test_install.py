@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import List
 
 import image
-from common import BUILD, TOP, cache_dir
+from common import BUILD, SCRIPTS, TOP, ask, cache_dir, need
 from guest import Guest, Setup
 from testing import Skip, test
 
@@ -41,7 +41,7 @@ def modprobe_both_ways(kernel: str, tree: Path) -> None:
         guest.run(AUTOLOAD + STOCK)
 
 
-@test(needs=("images", "model", "modules", "programs"), timeout=400, full=True)
+@test(needs=("images", "model", "modules", "programs"), timeout=400, full=("6.1",))
 def make_install(kernel: str) -> None:
     """make install puts it before the kernel's own, make uninstall takes it away."""
     with tempfile.TemporaryDirectory(prefix="install.", dir=BUILD) as folder:
@@ -75,6 +75,52 @@ def versions_agree() -> None:
     version = re.search(r"PACKAGE_VERSION=\"(.*)\"", (TOP / "dkms.conf").read_text())[1]
     assert (TOP / "debian/changelog").read_text().startswith(f"irdma-e810 ({version}) ")
     assert f'MODULE_VERSION("{version}");' in (TOP / "shim/module.c").read_text()
+
+
+@test(timeout=300, full=("6.12",))
+def signatures(kernel: str) -> None:
+    """What a kernel that wants signed modules says of ours, with a key of our own and without."""
+    need("openssl", "openssl")
+    which = image.kernel(kernel)
+    headers = Path(ask(SCRIPTS / "fetch-kernel", "--path", "headers", kernel))
+    with tempfile.TemporaryDirectory(prefix="signatures.", dir=BUILD) as folder:
+        key, certificate, signed = (Path(folder) / name for name in ("key", "crt", "signed.ko"))
+        unsigned = BUILD / which.release / "irdma.ko"
+        subprocess.run(["openssl", "req", "-new", "-x509", "-newkey", "rsa:2048", "-nodes",
+                        "-subj", "/CN=our own key/", "-outform", "DER", "-keyout", key,
+                        "-out", certificate], check=True)
+        subprocess.run([headers / "scripts/sign-file", "sha256", key, certificate, unsigned,
+                        signed], check=True)
+        assert modinfo("signer", signed) == "our own key", modinfo("signer", signed)
+        assert modinfo("sig_id", signed) == "PKCS#7" and not modinfo("sig_id", unsigned)
+        for parameter, answers in SIGNATURES.items():
+            with Guest(Setup(kernel=kernel, driver="none", append=parameter,
+                             files={"unsigned.ko": unsigned, "signed.ko": signed})) as guest:
+                # The kernel's own has a signature and a key that it knows.
+                guest.run(AUTOLOAD + STOCK + " && rmmod irdma && dmesg -C")
+                for name, answer in answers.items():
+                    said = guest.run(f"! insmod /host/{name}.ko 2>&1 && dmesg -c").output
+                    assert all(text in said for text in answer), said
+
+
+# By kernel parameter, what is said of each. Secure Boot brings the second with it.
+SIGNATURES = {
+    "module.sig_enforce=1": {
+        "unsigned": ("Key was rejected by service", "Loading of unsigned module is rejected"),
+        "signed": ("Key was rejected by service",
+                   "Loading of module with unavailable key is rejected")},
+    "lockdown=integrity": {
+        "unsigned": ("Operation not permitted",
+                     "Lockdown: insmod: unsigned module loading is restricted"),
+        "signed": ("Operation not permitted",
+                   "Lockdown: insmod: unsigned module loading is restricted")},
+}
+
+
+def modinfo(field: str, module: Path) -> str:
+    """A field of a module."""
+    return subprocess.run(["/usr/sbin/modinfo", "-F", field, module], capture_output=True,
+                          text=True, check=True).stdout.strip()
 
 
 # In a Debian with the package's dependencies and a kernel; $1 and $2 are the releases.
