@@ -30,7 +30,8 @@
 	X(qos) \
 	X(qp) \
 	X(work) \
-	X(device)
+	X(device) \
+	X(sweep)
 
 #define DECLARE(name) extern const struct bridge_suite name##_suite;
 SUITES(DECLARE)
@@ -90,6 +91,13 @@ void bridge_free(void *mem, bool guarded)
 void bridge_format(char *to, u64 size, const char *fmt, va_list args)
 {
 	vsnprintf(to, size, fmt, args);
+}
+
+u32 bridge_stride(void)
+{
+	if (IS_ENABLED(CONFIG_KASAN))
+		return 17;
+	return *only ? 1 : 5;
 }
 
 bool bridge_modify_qp_is_ok(u32 from, u32 to, u32 qp_type, u32 mask)

@@ -46,6 +46,8 @@ void *bridge_alloc(u64 bytes, bool guarded);
 void bridge_free(void *mem, bool guarded);
 /* vsnprintf() of the kernel. */
 void bridge_format(char *to, u64 size, const char *fmt, BRIDGE_VA_LIST args);
+/* Of what takes long, each how manieth shall run. */
+u32 bridge_stride(void);
 /* ib_modify_qp_is_ok() of the kernel's ib_core. */
 bool bridge_modify_qp_is_ok(u32 from, u32 to, u32 qp_type, u32 mask);
 /* rdma_get_udp_sport() of the kernel's headers. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The driver's KUnit tests (kunit/), in guests whose kernel has KUnit; and their coverage."""
 
+import re
 from typing import List
 
 import coverage
@@ -45,6 +46,16 @@ def suites_and_coverage() -> None:
     assert lines >= LEAST_LINES, f"{lines:.1f} % of the lines have run"
     missed = [line for name in WHOLE for line in untaken(results.counts, f"drivers/irdma/{name}")]
     assert not missed, "branches that were never taken:\n" + "\n".join(missed)
+
+
+@test(needs=("images", "kunit"), kernels=None, timeout=900, full=True)
+def sweep() -> None:
+    """Each command in each manner; beside other suites it is some of them."""
+    results = kunit.run(only="sweep")
+    assert not kunit.parse(results.ktap) and not results.failed(), "\n".join(results.failed())
+    told = re.search(r"(\d+) kinds of commands, (\d+) faults", results.ktap)
+    assert told and int(told[2]) > 2000, results.ktap
+    print(told[0])
 
 
 @test(needs=("images", "kunit", "sanitized"), kernels=None, timeout=2400, full=True)

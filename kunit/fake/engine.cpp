@@ -98,6 +98,21 @@ u32 Engine::objects() const
 	return n;
 }
 
+void Engine::forget_objects()
+{
+	for (u32 i = 0; i < max_qps; i++)
+		qp_[i] = {};
+	for (u32 i = hw::ccq_number + 1; i < max_cqs; i++)
+		cq_[i] = {};
+	forget_nodes();
+	for (bool &there : stag_)
+		there = false;
+	for (bool &there : ah_)
+		there = false;
+	for (bool &there : group_)
+		there = false;
+}
+
 void Engine::reset()
 {
 	world_.forget(this);
@@ -105,24 +120,15 @@ void Engine::reset()
 	head_ = tail_ = told_tail_ = 0;
 	for (u32 i = 0; i < max_pending; i++)
 		pending_[i].used = false;
-	for (u32 i = 0; i < max_qps; i++)
-		qp_[i] = {};
-	for (u32 i = 0; i < max_cqs; i++)
-		cq_[i] = {};
+	forget_objects();
+	cq_[hw::ccq_number] = {};
 	for (Ring &ring : ceq_)
 		ring = {};
 	aeq_ = {};
-	forget_nodes();
 	for (u64 &mac : arp_)
 		mac = 0;
 	for (u32 i = 0; i < max_segments; i++)
 		segment_[i] = 0;
-	for (bool &there : stag_)
-		there = false;
-	for (bool &there : ah_)
-		there = false;
-	for (bool &there : group_)
-		there = false;
 	for (u32 i = 0; i < array_size(vector_on_); i++)
 		vector_on_[i] = vector_waits_[i] = false;
 }
@@ -334,6 +340,8 @@ void Engine::execute(const Command &command)
 		on_command(command, a);
 	if (a.carry_out)
 		carry_out(command, a);
+	else if (command.op == hw::CqpOp::destroy_qp)
+		qp(static_cast<u32>(command.get(hw::cqp_qp::qp))).kept = true;
 	answer(command, a);
 }
 
@@ -366,7 +374,7 @@ void Engine::answer_now(u32 slot)
 	pending_[slot].used = false;
 	if (gone || !cqp_)
 		return;
-	told_tail_ = (p.command.index + 1) % hw::cqp_ring_entries;
+	told_tail_ = (p.answer.index + 1) % hw::cqp_ring_entries;
 	tail_error_ = !ccq && p.answer.error;
 	if (tail_error_)
 		error_codes_ = static_cast<u32>(p.answer.major) << 16 | p.answer.minor;
@@ -386,9 +394,11 @@ void Engine::write_ccq(const Answer &a)
 	entry.set(f::error, a.error);
 	entry.set(f::major_error, a.major);
 	entry.set(f::minor_error, a.minor);
-	if (!put(ccq.ring, entry.qw, 4, 3))
-		return;
-	if (!a.no_interrupt)
+	ccq.stuck = ccq.stuck || a.stale;
+	ccq.ring.lap ^= a.stale;
+	bool written = put(ccq.ring, entry.qw, 4, 3);
+	ccq.ring.lap ^= a.stale;
+	if (written && !a.no_interrupt)
 		announce(ccq);
 }
 
@@ -476,7 +486,7 @@ void Engine::arm(u32 number)
 	EXPECT(shadow->get(hw::cq_shadow::arm_next) || shadow->get(hw::cq_shadow::arm_solicited));
 	cq.solicited_only = !shadow->get(hw::cq_shadow::arm_next);
 	cq.armed = true;
-	if (shadow->get(hw::cq_shadow::consumer_index) != cq.ring.next)
+	if (shadow->get(hw::cq_shadow::consumer_index) != cq.ring.next && !cq.stuck)
 		announce(cq);
 }
 

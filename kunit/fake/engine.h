@@ -47,6 +47,7 @@ struct Answer {
 	u32 index = 0;
 	u64 cookie_flip = 0;
 	bool no_interrupt = false;
+	bool stale = false; /**< with the valid bit of the lap before */
 
 	void fail(u16 new_major, u16 new_minor)
 	{
@@ -117,6 +118,7 @@ public:
 	/* ---- Objects ---- */
 	struct QueuePair {
 		bool there;
+		bool kept; /**< it has refused to give it up */
 		hw::QpState state;
 		hw::QpType type;
 		u64 context_bus, shadow_bus;
@@ -124,6 +126,7 @@ public:
 	};
 	struct CompletionQueue {
 		bool there, armed, solicited_only, check_overflow;
+		bool stuck; /**< behind an entry that the driver cannot see */
 		u32 ceq, size, sequence;
 		u64 context, shadow_bus;
 		Ring ring;
@@ -146,7 +149,8 @@ public:
 	bool has_node(u32 index) const { return node_[index % max_nodes].there; }
 	bool has_ceq(u32 number) const { return number < max_ceqs && ceq_[number]; }
 	bool has_aeq() const { return static_cast<bool>(aeq_); }
-	/** Objects that the driver has given up, and does not destroy. */
+	/** Objects that the driver has given up, and does not destroy; all of them. */
+	void forget_objects();
 	void forget_ah(u32 index) { ah_[index % max_ahs] = false; }
 	void forget_group(u32 index) { group_[index % max_groups] = false; }
 	void forget_nodes()

@@ -371,8 +371,10 @@ void shim_udelay(u32 us)
 
 void shim_sleep_us(u32 us)
 {
-	world().must_sleep("a sleep");
-	world().advance(world().now() + us * World::us, false);
+	World &w = world();
+
+	w.must_sleep("a sleep");
+	w.advance(w.now() + max(us * World::us, w.least_sleep), false);
 }
 
 u32 shim_random(void)

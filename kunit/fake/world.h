@@ -81,6 +81,8 @@ public:
 	static constexpr u64 us = 1000, ms = 1000 * us, second = 1000 * ms;
 
 	u64 now() const { return now_; }
+	/** A busy machine: each sleep takes so long at least. Then waiting for nothing costs less. */
+	u64 least_sleep = 0;
 	/** Call @function(@arg, @value) after @delay nanoseconds. */
 	void after(u64 delay, void (*function)(void *arg, u64 value), void *arg, u64 value = 0);
 	/** Nothing that was due with this argument comes any more. */

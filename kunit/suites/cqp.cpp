@@ -537,6 +537,7 @@ void end_with_commands_posted()
 	for (bool answered : ways) {
 		CqpScene s;
 		REQUIRE(s.ready);
+		s.world().least_sleep = World::ms;
 		Seen seen;
 		auto late = [answered](const Command &c, Answer &a) {
 			if (c.op != hw::CqpOp::gather_stats)
@@ -854,6 +855,7 @@ void before_the_ccq()
 			};
 			const int wanted[] = {-SHIM_EIO, -SHIM_ENODEV, 0, -SHIM_ENODEV};
 
+			rig->world().least_sleep = World::ms;
 			rig->engine().on_command = bad;
 			int err = rig->try_start();
 			if (err != wanted[how])

@@ -158,6 +158,7 @@ void each_command_of_the_end_fails()
 					a.fail(0xffff, 0x1111);
 			};
 
+			rig->world().least_sleep = World::ms;
 			REQUIRE(rig->start());
 			engine->on_command = failing;
 			rig->stop();
