@@ -5,9 +5,16 @@ None of it may cost more than what was asked for: no warning, no hang, and the
 device works as before.
 """
 
+import re
+import time
+from typing import Dict
+
+from common import TOP
 from guest import Guest, Setup
 from held import hold
 from kernlog import REFUSAL
+from test_faults import ALLOW
+from test_reset import FLR, ROCE_OFF_ON, replug
 from testing import test
 
 FULL_KERNELS = ("6.1", "6.12")
@@ -230,4 +237,126 @@ def storm(kernel: str) -> None:
             lsmod | grep -q irdma || insmod /host/irdma.ko
             {NETWORK}
             {WORKS}""")
+        guest.run("rmmod irdma")
+
+
+# Work of all kinds without end, by processes that are killed: objects, data, connections.
+LOAD = """
+    for job in 'verbs-churn -n 100' 'verbs-model -s $RANDOM -n 500' 'mr-data churn -n 20' \\
+               'cq-resize 2'; do
+        ( while :; do eval "timeout -s KILL 5 $job"; done ) >/dev/null 2>&1 </dev/null &
+        echo $! >>/tmp/load
+    done
+"""
+LOAD_ENDS = "kill $(cat /tmp/load); rm /tmp/load; sleep 6"
+
+
+def any_reset(guest: Guest) -> None:
+    """The device works, after a reset of the function if need be."""
+    guest.run("for i in $(seq 20); do timeout 10 qp-bringup >/tmp/works && exit 0; sleep 0.5\n"
+              f"done; rmmod irdma; {FLR}; sleep 1; insmod /host/irdma.ko; {WORKS}")
+
+
+@test(needs=NEEDS, timeout=400)
+def plugs(kernel: str) -> None:
+    """The card is unplugged and plugged in again and again, under a load."""
+    with Guest(Setup(kernel=kernel, allow=ALLOW)) as guest:
+        guest.run(LOAD)
+        for number in range(4):
+            time.sleep(number)
+            replug(guest)
+        guest.run(LOAD_ENDS)
+        guest.run(WORKS)
+        guest.run("rmmod irdma")
+
+
+@test(needs=NEEDS, timeout=400)
+def reset_button(kernel: str) -> None:
+    """The machine is reset under a load: the next system finds a device as new."""
+    with Guest(Setup(kernel=kernel, append="page_poison=1")) as guest:
+        for number in range(2):
+            guest.run(LOAD)
+            time.sleep(2 + number)
+            guest.reset()
+            guest.run(WORKS)
+            guest.run("dd if=/dev/zero of=/tmp/reuse bs=1M count=300 2>&1 && rm /tmp/reuse")
+        guest.run("rmmod irdma")
+
+
+@test(needs=NEEDS, timeout=400)
+def resets_under_load(kernel: str) -> None:
+    """Function resets, RoCE off and on, and all that rdma can do to a link, under a load."""
+    with Guest(Setup(kernel=kernel, allow=ALLOW)) as guest:
+        guest.run(LOAD)
+        guest.run(f"for i in $(seq 10); do {FLR}; sleep 0.$((RANDOM % 10)); done", timeout=200)
+        guest.run(f"for i in $(seq 6); do ( {ROCE_OFF_ON} ); sleep 0.$((RANDOM % 10)); done",
+                  timeout=200)
+        # It is no device that rdma has made.
+        guest.run("""
+            for i in $(seq 5); do
+                rdma link delete irdma0/1 && exit 1
+                rdma link delete irdma0 && exit 1
+                rdma link add other type irdma netdev eth0 && exit 1
+                rdma dev set irdma0 adaptive-moderation on
+                rdma dev set irdma0 adaptive-moderation off
+            done
+            exit 0""", timeout=200)
+        guest.run(LOAD_ENDS)
+        guest.run(WORKS)
+        guest.run("rmmod irdma")
+
+
+@test(needs=NEEDS, timeout=300)
+def poor_and_many(kernel: str) -> None:
+    """Processes that may lock no memory; many of them at once; CQs that are resized in use."""
+    nobody = "setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all"
+    with Guest(Setup(kernel=kernel, allow=[REFUSAL])) as guest:
+        print(guest.run("cq-resize 10").output)
+        guest.run(f"""
+            chmod 666 /dev/infiniband/*
+            {nobody} qp-bringup || exit 1
+            ulimit -l 0
+            for i in $(seq 20); do
+                {nobody} qp-bringup >/tmp/poor 2>&1 && exit 1
+                {nobody} mr-data churn -n 5 >/tmp/poor 2>&1 && exit 1
+            done
+            exit 0""")
+        print(guest.run("""
+            for i in $(seq 40); do
+                ( qp-bringup -p ucx-ud; qp-bringup ) >/tmp/one.$i 2>&1 &
+                pids="$pids $!"
+            done
+            for pid in $pids; do wait $pid || failed=1; done
+            tail -qn 1 /tmp/one.* | sort | uniq -c
+            [ -z "$failed" ]""", timeout=240).output)
+        guest.run(f"{WORKS}")
+        guest.run("rmmod irdma")
+
+
+# Where the device would be told to use memory that is none of the driver's.
+CONTEXTS = ("pfpe_ccqplow", "pfpe_ccqphigh")
+
+
+def own_registers() -> Dict[str, str]:
+    """Registers and doorbells of the protocol engine, as bar-noise takes them."""
+    text = (TOP / "drivers/irdma/hw/regs.h").read_text()
+    found = dict(re.findall(r"u32 (pf(?:pe|hmc|int)_\w+) = (0x\w+);", text))
+    return {"page": "0x7f0000+4096",
+            **{name: at for name, at in found.items() if name not in CONTEXTS}}
+
+
+@test(needs=NEEDS, timeout=400)
+def noise_in_registers(kernel: str) -> None:
+    """Somebody writes to the engine's registers and doorbells below the driver."""
+    places = own_registers()
+    assert {"page", "pfpe_cqpdb", "pfpe_aeqalloc", "pfint_aeqctl"} <= set(places), places
+    with Guest(Setup(kernel=kernel, allow=ALLOW, append="iomem=relaxed")) as guest:
+        for seed in range(1, 7):
+            # That doorbell ends the control QP at once; what the others do is seen without it.
+            chosen = [at for name, at in places.items() if seed % 2 or name != "pfpe_cqpdb"]
+            guest.run(LOAD)
+            print(guest.run(f"bar-noise -s {seed} -n 3000 -w 500 {' '.join(chosen)}").output)
+            guest.run(LOAD_ENDS)
+            any_reset(guest)
+        print(guest.run("dmesg | grep irdma | tail -40").output)
         guest.run("rmmod irdma")

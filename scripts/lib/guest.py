@@ -394,6 +394,17 @@ class Guest:
             raise self.failure(f"status {done.status} of: {script.strip()}\n{done.output.strip()}")
         return done
 
+    def reset(self) -> None:
+        """Push the machine's reset button, whatever runs, and wait until it is ready again."""
+        self.qmp("set-action", reboot="reset")
+        for command in self._commands:      # of those that run nothing more is heard
+            command.ended.set()
+        self._commands.append(Command(self, "setup"))
+        self.qmp("system_reset")
+        done = self._commands[-1].wait(self.setup.boot_seconds)
+        if done.status:
+            raise self.failure(done.output.strip() or "setup failed")
+
     def interact(self) -> int:
         """A shell on the console, until it ends."""
         return self._send("console").wait(timeout=threading.TIMEOUT_MAX).status
