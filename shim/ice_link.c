@@ -8,6 +8,7 @@
  * here: the symbol versions of the functions used below cover struct ice_pf.
  */
 #include <linux/net/intel/iidc.h>
+#include <linux/rtnetlink.h>
 
 #include "ice_layout.h"
 #include "shim_device.h"
@@ -194,10 +195,20 @@ int shim_vsi_filter(struct shim_device *dev, bool enable)
  * shim_request_reset() - ask ice to reset the function
  * @dev: the device; it will be removed and probed anew
  *
- * Context: Any; returns at once.
- * Return: 0; -EBUSY if a reset is under way; another errno if ice does not reset any more.
+ * A change of traffic classes that came by DCB's netlink holds rtnl, and with it waits for the end
+ * of a reset, which itself needs rtnl: ice would hang for ever. So none begins while somebody has it.
+ *
+ * Context: May sleep; returns at once.
+ * Return: 0; -EAGAIN if it cannot be asked for just now; -EBUSY if a reset is under way; another
+ * errno if ice does not reset any more.
  */
 int shim_request_reset(struct shim_device *dev)
 {
-	return ice_rdma_request_reset(dev->pf, IIDC_PFR);
+	int err;
+
+	if (!rtnl_trylock())
+		return -EAGAIN;
+	err = ice_rdma_request_reset(dev->pf, IIDC_PFR);
+	rtnl_unlock();
+	return err;
 }

@@ -352,7 +352,10 @@ int shim_qset_add(struct shim_device *dev, u16 qs_handle, u8 tc, u32 *teid);
 void shim_qset_del(struct shim_device *dev, u16 qs_handle, u8 tc, u32 teid);
 /* Let the VSI's traffic reach the engine, or no longer; may sleep. */
 int shim_vsi_filter(struct shim_device *dev, bool enable);
-/* Ask for a reset of the function, which removes the device. 0; an error if none will come of it. */
+/*
+ * Ask for a reset of the function, which removes the device; may sleep. 0; -SHIM_EAGAIN if it cannot
+ * be asked for just now; another error if none will come of it.
+ */
 int shim_request_reset(struct shim_device *dev);
 
 /* What is remembered of a function when its device is removed, as by a reset. */

@@ -24,6 +24,7 @@ constexpr u32 ah_limit = 1u << 17; /* bits of an AH's index */
 /* How long a dead device waits before each reset that it asks for; there are no more than these. */
 constexpr u32 reset_delays_ms[] = {0, 1000, 5000, 20000};
 constexpr u32 trust_ms = 10 * 60 * 1000;
+constexpr u32 reset_again_ms = 50; /* when ice cannot be asked just now */
 
 constexpr u32 log2_ceil(u64 v)
 {
@@ -314,6 +315,10 @@ void Device::reset(void *arg)
 	shim_history &history = *shim_history_of(device.shim);
 	int error = shim_request_reset(device.shim);
 
+	if (error == -SHIM_EAGAIN) {
+		device.reset_work_.queue_ms(device.shim, reset_again_ms);
+		return;
+	}
 	device.trace("asked", "", history.resets + 1, error);
 	if (error == -SHIM_EBUSY) /* one is under way */
 		return;

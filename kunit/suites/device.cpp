@@ -280,6 +280,27 @@ void resets_that_are_refused()
 	}
 }
 
+/* While ice cannot be asked it is asked again, until the device goes. */
+void resets_that_must_wait()
+{
+	for (u32 goes = 0; goes < 2; goes++) {
+		Large<Rig> rig;
+
+		rig->world().reset_error = -SHIM_EAGAIN;
+		REQUIRE(rig->start());
+		rig->announce();
+		rig->device().declare_dead("for a test");
+		rig->world().pass(5 * World::second);
+		EXPECT_EQ(rig->world().history.resets, 0);
+		EXPECT_EQ(rig->world().lines(SHIM_WARN), 0);
+		rig->world().reset_error = 0;
+		if (goes)
+			rig->stop();
+		rig->world().pass(World::second);
+		EXPECT_EQ(rig->world().resets, !goes);
+	}
+}
+
 /* Causes that ice hands over. */
 void critical_errors()
 {
@@ -537,6 +558,7 @@ constexpr bridge_case cases[] = {
 	TEST(death_before_consumers),
 	TEST(resets_that_do_not_help),
 	TEST(resets_that_are_refused),
+	TEST(resets_that_must_wait),
 	TEST(critical_errors),
 	TEST(mtu),
 	TEST(removal),
