@@ -525,7 +525,8 @@ Result<u32> Cqp::execute_atomic(hw::CqpOp op, hw::CqpWqe &wqe)
 	}
 	for (u32 us = 0; us < atomic_limit_us; us += atomic_poll_us) {
 		shim_udelay(atomic_poll_us);
-		on_ccq_event();
+		/* Not armed: the event of its answer does that, whoever has taken the answer. */
+		s.reap();
 		if (me.done.try_wait())
 			return s.result_of(me);
 	}
