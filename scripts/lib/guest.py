@@ -105,6 +105,7 @@ class Setup:
     mem: int = 1024                 # MiB
     icount: bool = False            # guest time counts instructions, ports tell their number
     append: str = ""                # more kernel parameters
+    disk: Optional[Path] = None     # a Debian with config() that boots as on a machine; writable
     files: Dict[str, Path] = dataclasses.field(default_factory=dict)
     allow: Sequence[str] = ()       # patterns of kernel messages that may come
     boot_seconds: int = BOOT_SECONDS
@@ -158,6 +159,20 @@ def product(path: Path, target: str) -> Path:
     return path
 
 
+def config(setup: Setup, slowness: int = 1) -> str:
+    """/host/config, which guest-init reads."""
+    module = "ice" if setup.device else "virtio_net"
+    values = {
+        "GUEST_NUMBER": str(setup.number),
+        "GUEST_DRIVER": setup.driver,
+        "GUEST_ADDRESS": f"10.0.0.{setup.number}",
+        "PEER_ADDRESS": f"10.0.0.{3 - setup.number}",
+        "NET_MODULE": module if setup.ice else "",
+        "SLOWNESS": str(slowness),
+    }
+    return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
+
+
 class Guest:
     """One virtual machine; see the module's text."""
 
@@ -184,26 +199,12 @@ class Guest:
 
     # Starting.
 
-    def _config(self) -> str:
-        """/host/config, which guest-init reads."""
-        setup = self.setup
-        module = "ice" if setup.device else "virtio_net"
-        values = {
-            "GUEST_NUMBER": str(setup.number),
-            "GUEST_DRIVER": setup.driver,
-            "GUEST_ADDRESS": f"10.0.0.{setup.number}",
-            "PEER_ADDRESS": f"10.0.0.{3 - setup.number}",
-            "NET_MODULE": module if setup.ice else "",
-            "SLOWNESS": str(self.slowness),
-        }
-        return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
-
     def _payload(self) -> bytes:
         """The archive of what this run brings along, /host in the guest."""
         archive = image.Cpio()
         init = Path(__file__).parent / "guest-init"
         archive.file("host/init", init.read_bytes(), 0o755)
-        archive.file("host/config", self._config().encode())
+        archive.file("host/config", config(self.setup, self.slowness).encode())
         if self.setup.device:
             package = product(BUILD / "ice.pkg", "ddp")
             archive.tree(package, "host/firmware/intel/ice/ddp/ice.pkg")
@@ -223,6 +224,32 @@ class Guest:
         path = self.folder / "initrd"
         path.write_bytes(base + bytes(-len(base) % 4) + self._payload())
         return path
+
+    def _from_disk(self, name: str) -> Path:
+        """A file that the boot loader would take from the disk (ext4, cleanly unmounted)."""
+        need("debugfs", "e2fsprogs")
+        path = self.folder / name
+        source = f"/boot/{name}-{self.kernel.release}"
+        subprocess.run(["/usr/sbin/debugfs", "-R", f"dump {source} {path}", str(self.setup.disk)],
+                       check=True, capture_output=True)
+        if not path.exists() or not path.stat().st_size:
+            raise Trouble(f"{self.setup.disk} has no {source}")
+        return path
+
+    def _boot(self) -> List[str]:
+        """QEMU's options for kernel, initramfs and disks."""
+        if self.setup.disk:
+            kernel, initrd = self._from_disk("vmlinuz"), self._from_disk("initrd.img")
+            disks = {"root": f"file={self.setup.disk}"}
+        else:
+            kernel, initrd = self.kernel.vmlinux, self._initrd()
+            disks = {"root": f"readonly=on,file={image.root_image()}",
+                     "modules": f"readonly=on,file={image.module_image(self.kernel)}"}
+        options = ["-kernel", str(kernel), "-initrd", str(initrd)]
+        for label, where in disks.items():
+            options += ["-drive", f"if=none,id={label},format=raw,{where}",
+                        "-device", f"virtio-blk-pci,drive={label}"]
+        return options
 
     def _network(self) -> List[str]:
         """QEMU's options for the card and what it is plugged into."""
@@ -252,12 +279,8 @@ class Guest:
         append = ("console=ttyS0 log_buf_len=4M panic=-1 oops=panic tsc=reliable no_timer_check "
                   "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 apparmor=0 "
                   "firmware_class.path=/host/firmware "
+                  f"{'root=/dev/vda rw' if setup.disk else ''} "
                   f"{'' if setup.icount else _tsc_parameter()} {setup.append}")
-        drives = []
-        for label, path in (("root", image.root_image()),
-                            ("modules", image.module_image(self.kernel))):
-            drives += ["-drive", f"if=none,id={label},format=raw,readonly=on,file={path}",
-                       "-device", f"virtio-blk-pci,drive={label}"]
         ports = ["-device", "virtio-serial-pci",
                  "-chardev", f"socket,id=shell,fd={self._shell_far.fileno()}",
                  "-device", "virtserialport,chardev=shell,name=host.shell",
@@ -278,8 +301,7 @@ class Guest:
                 # With a thread a CPU, TCG loses races against code that the kernel patches.
                 "-accel", "tcg,thread=single",
                 "-smp", str(setup.cpus), "-m", str(self.mem), *timing,
-                "-kernel", str(self.kernel.vmlinux), "-initrd", str(self._initrd()),
-                "-append", append, *drives, *ports, *self._network()]
+                *self._boot(), "-append", append, *ports, *self._network()]
 
     def start(self) -> "Guest":
         """Begin to boot; wait_ready() waits for the end of it."""
