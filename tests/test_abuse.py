@@ -329,7 +329,7 @@ def poor_and_many(kernel: str) -> None:
             for pid in $pids; do wait $pid || failed=1; done
             tail -qn 1 /tmp/one.* | sort | uniq -c
             [ -z "$failed" ]""", timeout=240).output)
-        guest.run(f"{WORKS}")
+        guest.run(WORKS)
         guest.run("rmmod irdma")
 
 

@@ -13,7 +13,7 @@ from typing import Dict, Optional
 import devtrace
 import image
 from common import BUILD
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
 from held import LET_GO, hold
 from testing import LOGS, test
 
@@ -303,8 +303,7 @@ def stale_mac(kernel: str) -> None:
     with Guest(setup) as guest:
         watch = Watch(trace)
         guest.run(BEHIND)
-        guest.qmp("qom-set", path=CARD, property="fail",
-                  value="manage_arp:1")
+        guest.set_card("fail", "manage_arp:1")
         watch.read()
         guest.run("insmod /host/verbs_test.ko only=dmac neighbour=10.0.0.2 refused=1; status=$?; "
                   "dmesg | grep verbs-test:; exit $status")

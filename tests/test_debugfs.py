@@ -5,7 +5,7 @@ import json
 import re
 from typing import Dict
 
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
 from held import LET_GO, hold
 from testing import test
 
@@ -72,7 +72,7 @@ def views(kernel: str) -> None:
         cqp = values(show(guest, "cqp"))
         assert cqp["entries"] == "2048" and cqp["in_flight"] == cqp["backlog"] == "0", cqp
         assert cqp["answers_by"] == "interrupts", cqp
-        guest.qmp("qom-set", path=CARD, property="fail", value="manage_arp:1!hold")
+        guest.set_card("fail", "manage_arp:1!hold")
         guest.run("ip neigh add 10.0.0.77 lladdr 02:00:00:00:00:77 dev eth0")
         guest.run("qp-path --to 10.0.0.77 >/dev/null 2>&1 &\n"
                   f"for i in $(seq 100); do grep manage_arp {FOLDER}/cqp && exit 0; sleep 0.1; "
@@ -80,7 +80,7 @@ def views(kernel: str) -> None:
         text = show(guest, "cqp")
         assert values(text)["in_flight"] == "1", text
         assert re.search(r"^\d+ +manage_arp +index \d+ +\d+ waits$", text, re.M), text
-        guest.qmp("qom-set", path=CARD, property="inject", value="release")
+        guest.set_card("inject", "release")
         guest.run("wait")
 
 
@@ -95,7 +95,7 @@ def readers(kernel: str) -> None:
         guest.run(READERS + "sleep 1")
         guest.run("qp-bringup -n 3 >/dev/null")
         guest.run(f"echo 1 >{pci}/reset; {awaken}", timeout=180)
-        guest.qmp("qom-set", path=CARD, property="inject", value="critical-error")
+        guest.set_card("inject", "critical-error")
         guest.run(f"sleep 2; {awaken}", timeout=180)
         guest.run("cd /sys/bus/auxiliary/drivers/*irdma* && name=$(echo ice.roce.*) && "
                   f"echo $name >unbind && echo $name >bind; {awaken}", timeout=180)

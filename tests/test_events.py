@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Tuple
 
 from common import TOP
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
 from testing import LOGS, test
 
 NEEDS = ("images", "model", "modules", "programs")
@@ -85,13 +85,13 @@ def ae_codes() -> Dict[str, int]:
 
 def inject(guest: Guest, *what: str) -> None:
     """Let the device do something."""
-    guest.qmp("qom-set", path=CARD, property="inject", value=";".join(what))
+    guest.set_card("inject", ";".join(what))
 
 
 def wait_injected(guest: Guest, seconds: float = 60) -> float:
     """Wait until all of it is done; how long that took."""
     began = time.monotonic()
-    while int(guest.qmp("qom-get", path=CARD, property="inject")):
+    while int(guest.card("inject")):
         if time.monotonic() - began > seconds:
             raise guest.failure("the driver does not take what was injected")
         time.sleep(0.05)
@@ -100,7 +100,7 @@ def wait_injected(guest: Guest, seconds: float = 60) -> float:
 
 def spoil(guest: Guest, steps: str) -> None:
     """Let the device refuse commands or answer them wrongly."""
-    guest.qmp("qom-set", path=CARD, property="fail", value=steps)
+    guest.set_card("fail", steps)
 
 
 def watch(guest: Guest, count: int) -> List[int]:
@@ -252,7 +252,7 @@ def storms(kernel: str) -> None:
                      "irq:cause=ceq1,n=100000", "irq:cause=aeq,n=100000"):
             inject(guest, what)
             took = max(timed(guest, cpu) for cpu in (0, 1))
-            left = guest.qmp("qom-get", path=CARD, property="inject")
+            left = guest.card("inject")
             print(f"{what}: {took} ms, {left} to come then, {wait_injected(guest):.1f} s more")
             assert took < 10 * quiet + 1000, f"{took} ms instead of {quiet}"
         # All at once, and a second queue pair fails meanwhile.
@@ -390,12 +390,12 @@ def control_qp(kernel: str) -> None:
         job = guest.begin("cqp-depth 2100")
         held = 0
         for _ in range(300):
-            held = int(guest.qmp("qom-get", path=CARD, property="inject"))
+            held = int(guest.card("inject"))
             if held == 2047:
                 break
             time.sleep(0.02)
         time.sleep(0.5)
-        assert int(guest.qmp("qom-get", path=CARD, property="inject")) == 2047, held
+        assert int(guest.card("inject")) == 2047, held
         spoil(guest, "")
         inject(guest, "release:newest=1")
         done = job.wait(150)

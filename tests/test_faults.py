@@ -173,7 +173,7 @@ def unload(kernel: str) -> None:
     trace = LOGS / f"faults-unload.{kernel}.trace"
     with Guest(Setup(kernel=kernel, trace=trace, allow=ALLOW)) as guest:
         commands = Commands(trace)
-        guest.run(f"{hold()}")
+        guest.run(hold())
         commands.news()
         guest.run("rmmod irdma && kill $(cat /tmp/held.pid)")
         steps = commands.news()

@@ -8,7 +8,7 @@ from typing import List
 
 import image
 from common import BUILD
-from guest import CARD, Guest, Setup, Wire
+from guest import Guest, Setup, Wire
 from kernlog import REFUSAL
 from testing import LOGS, guests, test
 
@@ -86,11 +86,11 @@ def refused_destroys(kernel: str) -> None:
     """A process is told if the device refuses to give up an object; the end of one is not."""
     setup = Setup(kernel=kernel, allow=[r"irdma\d: command (dealloc_stag|destroy_\w+) failed"])
     with Guest(setup) as guest:
-        guest.qmp("qom-set", path=CARD, property="fail", value=REFUSED_ONCE)
+        guest.set_card("fail", REFUSED_ONCE)
         print(guest.run("verbs-refused").output)
-        guest.qmp("qom-set", path=CARD, property="fail", value=REFUSED_ALWAYS)
+        guest.set_card("fail", REFUSED_ALWAYS)
         print(guest.run("verbs-refused --leave; sleep 1").output)
-        guest.qmp("qom-set", path=CARD, property="fail", value="")
+        guest.set_card("fail", "")
         left = guest.run("rdma resource show qp; rdma resource show mr").output
         assert "verbs-refused" not in left, left
         print(guest.run("qp-bringup && rmmod irdma").output)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
 import devtrace
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
+from test_events import spoil
 from testing import LOGS, test
 
 NEEDS = ("images", "model", "modules", "programs")
@@ -213,11 +214,6 @@ LIVE_STATES = ["RTS"] * 4 + ["INIT", "RTR", "SQD", "RTS"]
 LIVE_PRIORITIES = [0, 0, 6, 6, 0, 4, 6, 0]     # in INIT there is no path yet
 
 
-def refuse(guest: Guest, steps: str) -> None:
-    """From now on the device refuses these steps."""
-    guest.qmp("qom-set", path=CARD, property="fail", value=steps)
-
-
 CHURN = """
     verbs-churn -f -P 2 -T 2 -n 600 >/tmp/churn 2>&1 & pid=$!
     while kill -0 $pid; do
@@ -285,9 +281,9 @@ def failures(kernel: str) -> None:
                             ("work_sched_node@traffic_class-1", 4), ("work_sched_node:1", 0)):
             assert set_classes(guest, ONE_CLASS)
             held = Held(guest, LIVE)
-            refuse(guest, steps)
+            spoil(guest, steps)
             assert set_classes(guest, TWO_CLASSES)
-            refuse(guest, "")
+            spoil(guest, "")
             states = held.states()
             print(steps, states)
             assert sum(state == "ERR fatal" for state in states.values()) == lost, states
@@ -301,7 +297,7 @@ def failures(kernel: str) -> None:
         assert set_classes(guest, ONE_CLASS)
         held = Held(guest, LIVE)
         watch.read()
-        refuse(guest, "aq-lldp-set-local-mib")
+        spoil(guest, "aq-lldp-set-local-mib")
         set_classes(guest, TWO_CLASSES)
         assert watch.read().count("suspend_qp") == 8, watch.news
         for _ in range(30 * guest.slowness):

@@ -14,7 +14,8 @@ from typing import Iterator, List, Sequence, Tuple
 import image
 import kernlog
 from common import BUILD
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
+from test_events import inject, spoil
 from testing import test
 
 NEEDS = ("images", "model", "modules", "programs")
@@ -90,11 +91,6 @@ def survivor(guest: Guest, what: str, options: str = LOST) -> Iterator[None]:
     yield
     finish(guest)
     print(f"{what}: {time.monotonic() - began:.1f} s")
-
-
-def inject(guest: Guest, what: str) -> None:
-    """Let something happen to the device."""
-    guest.qmp("qom-set", path=CARD, property="inject", value=what)
 
 
 def replug(guest: Guest) -> None:
@@ -192,7 +188,7 @@ def stuck_engine(kernel: str) -> None:
     with Guest(Setup(kernel=kernel, allow=[*SILENCE, *STUCK, *ICE],
                      append="page_poison=1")) as guest:
         with survivor(guest, "stuck engine", f"{LOST} --limit 8"):
-            guest.qmp("qom-set", path=CARD, property="fail", value="cqp-destroy")
+            spoil(guest, "cqp-destroy")
             inject(guest, "cqp-hang")
             guest.run("rmmod irdma")
             inject(guest, "ae:code=0x50a,id=3,n=1000")
@@ -201,7 +197,7 @@ def stuck_engine(kernel: str) -> None:
             guest.run("rmmod irdma")
             inject(guest, "ae:code=0x50a,id=3,n=100")
             guest.run(REUSE)
-            guest.qmp("qom-set", path=CARD, property="fail", value="")
+            spoil(guest, "")
             guest.run(f"{FLR} && insmod /host/irdma.ko")
         assert guest.kernel_log.count("does not let go of the control QP") == 2
         guest.run("rmmod irdma")
@@ -250,9 +246,9 @@ def surprise_removal(kernel: str) -> None:
              r"Modules linked in:|Call Trace:"]
     with Guest(setup(kernel, allow)) as guest:
         with survivor(guest, "pulled out", "--fatal --back 90 --limit 5"):
-            guest.qmp("qom-set", path=CARD, property="gone", value=True)
+            guest.set_card("gone", True)
             guest.run(f"sleep 2; echo 1 >{PCI}/remove")
-            guest.qmp("qom-set", path=CARD, property="gone", value=False)
+            guest.set_card("gone", False)
             guest.run(f"echo 1 >/sys/bus/pci/rescan && {NETWORK}")
         traces, ices = kernlog.call_traces(guest.kernel_log, "ice_adapter.c")
         assert traces == ices, f"{traces} call traces, {ices} of ice"
@@ -264,14 +260,14 @@ def no_endless_resets(kernel: str) -> None:
     allow = [*DEATH, r"irdma.*: command create_qp failed: engine needs a reset",
              r"irdma.*: 4 resets have not helped: out of use", r"infiniband irdma\d: Couldn't"]
     with Guest(setup(kernel, allow)) as guest:
-        guest.qmp("qom-set", path=CARD, property="fail", value="create_qp=ffff.8029")
+        spoil(guest, "create_qp=ffff.8029")
         guest.run("qp-bringup && exit 1; for i in $(seq 900); do "
                   "dmesg | grep -q 'have not helped' && exit 0; sleep 0.1; done; dmesg; exit 1",
                   timeout=150)
         print(guest.run("sleep 2; dmesg | grep irdma").output)
         asked = guest.kernel_log.count("asked for a reset")
         assert asked == 4, f"{asked} resets"
-        guest.qmp("qom-set", path=CARD, property="fail", value="")
+        spoil(guest, "")
         guest.run(f"{RELOAD} && qp-bringup")
 
 
@@ -287,15 +283,15 @@ def registration_undone(kernel: str) -> None:
     fatal = "create_qp{}=ffff.8029"
     with Guest(setup(kernel, [*DEATH, *UNDONE])) as guest:
         # The first reset comes at once, the next a second after it is planned.
-        guest.qmp("qom-set", path=CARD, property="fail", value=fatal.format(":1"))
+        spoil(guest, fatal.format(":1"))
         guest.run("qp-bringup && exit 1; for i in $(seq 300); do qp-bringup >/dev/null 2>&1 && "
                   "exit 0; sleep 0.1; done; dmesg; exit 1", timeout=150)
         guest.run("cd /sys/bus/auxiliary/drivers/*irdma* && "
                   "echo ice.roce.* | tee /tmp/name >unbind")
-        guest.qmp("qom-set", path=CARD, property="fail", value=f"{fatal.format('')},aq-update-vsi")
+        spoil(guest, f"{fatal.format('')},aq-update-vsi")
         bind = "cat /tmp/name >$(echo /sys/bus/auxiliary/drivers/*irdma*)/bind"
         guest.run(f"! {bind} && sleep 3 && [ -z \"$(ls /sys/class/infiniband)\" ]")
-        guest.qmp("qom-set", path=CARD, property="fail", value="")
+        spoil(guest, "")
         guest.run(f"{bind} && qp-bringup && rmmod irdma")
         asked = guest.kernel_log.count("asked for a reset")
         assert asked == 1, f"{asked} resets"

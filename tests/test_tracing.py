@@ -6,7 +6,7 @@ import time
 from typing import Dict, List, NamedTuple
 
 import devtrace
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
 from held import LET_GO, hold
 from testing import LOGS, test
 
@@ -121,7 +121,7 @@ def failures(guest: Guest) -> None:
     assert any(e.fields["attribute"] == "path_mtu" and e.fields["error"] == "-22"
                for e in refused), refused
 
-    guest.qmp("qom-set", path=CARD, property="fail", value="modify_qp:1")
+    guest.set_card("fail", "modify_qp:1")
     guest.run("! qp-path --to 10.0.0.1 >/dev/null 2>&1")
     events = read(guest)
     failed, = of(events, "cqp_done", error="-5")
@@ -131,7 +131,7 @@ def failures(guest: Guest) -> None:
 
     guest.run(hold())
     number = of(read(guest), "qp_path")[-1].fields["qp"]
-    guest.qmp("qom-set", path=CARD, property="inject", value=f"ae:code=0x50a,id={number}")
+    guest.set_card("inject", f"ae:code=0x50a,id={number}")
     events = read(guest)
     for _ in range(100):
         if of(events, "qp_state", qp=number):
@@ -149,7 +149,7 @@ def failures(guest: Guest) -> None:
 def reset(guest: Guest) -> None:
     """From the engine's critical error to the device that is up again."""
     guest.run("echo >/sys/kernel/tracing/trace")
-    guest.qmp("qom-set", path=CARD, property="inject", value="critical-error")
+    guest.set_card("inject", "critical-error")
     events: List[Event] = []
     for _ in range(600):
         events += of(read(guest), "reset")

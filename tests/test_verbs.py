@@ -10,7 +10,7 @@ from typing import Dict, Iterator, List
 
 import image
 from common import BUILD
-from guest import CARD, Guest, Setup
+from guest import Guest, Setup
 from kernlog import REFUSAL
 from testing import LOGS, test
 
@@ -128,9 +128,9 @@ def failed_commands_change_nothing(kernel: str) -> None:
     trace = LOGS / f"verbs-failing.{kernel}.trace"
     with Guest(Setup(kernel=kernel, trace=trace, allow=[COMMAND_FAILED])) as guest:
         guest.run(SCENE)
-        guest.qmp("qom-set", path=CARD, property="fail", value=FAILURES)
+        guest.set_card("fail", FAILURES)
         print(guest.run("modify-table failing").output)
-        guest.qmp("qom-set", path=CARD, property="fail", value="")
+        guest.set_card("fail", "")
     failed = check_failures(trace)
     handles = {context.get("qs_handle", 0) for context in events(trace, "qp_ctx")}
     print(f"{failed} commands MODIFY_QP failed; queue sets {sorted(handles)}")
@@ -152,7 +152,7 @@ def disturb(guest: Guest, script: str, timeout: float) -> str:
     end = time.monotonic() + timeout
     while not command.ended.wait(0.02) and time.monotonic() < end:
         events_now = [dice.choice(DISTURBANCES).format(dice.randrange(2, 200)) for _ in range(40)]
-        guest.qmp("qom-set", path=CARD, property="inject", value=";".join(events_now))
+        guest.set_card("inject", ";".join(events_now))
     done = command.wait(1)
     assert done.status == 0, done.output
     return done.output
@@ -223,13 +223,12 @@ def chains_and_forged_completions(kernel: str) -> None:
         contexts = {c["qp"]: c for c in events(trace, "qp_ctx") if "send_cq" in c}
         posted = [e.get("index", 0) for e in events(trace, "sq_wqe") if e["qp"] == a]
         lies = forgeries(contexts[a], contexts[b], posted[0], posted[-1] + 1)
-        guest.qmp("qom-set", path=CARD, property="inject", value=";".join(lies))
+        guest.set_card("inject", ";".join(lies))
         guest.run("echo 1 >/sys/module/verbs_test/parameters/forged\n"
                   "until dmesg | grep -q 'forge length'; do sleep 0.1; done")
         taken = sum(e["qp"] == b and not e.get("is_sq") for e in events(trace, "cqe"))
         stride = 2      # quanta of a receive with three fragments
-        guest.qmp("qom-set", path=CARD, property="inject",
-                  value=f"cqe:cq={contexts[b]['recv_cq']},qp={b},wqe={taken * stride},length=65")
+        guest.set_card("inject", f"cqe:cq={contexts[b]['recv_cq']},qp={b},wqe={taken * stride},length=65")
         guest.run("echo 1 >/sys/module/verbs_test/parameters/forged\n"
                   "until [ $(dmesg | grep -Ec 'verbs-test: (PASS|FAIL)') = 2 ]; do sleep 0.1; done")
         print(guest.run("dmesg | grep verbs-test:").output)

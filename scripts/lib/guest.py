@@ -31,7 +31,7 @@ import termios
 import threading
 import time
 from pathlib import Path
-from typing import BinaryIO, Dict, List, Optional, Sequence
+from typing import Any, BinaryIO, Dict, List, Optional, Sequence
 
 import hosttsc
 import image
@@ -328,7 +328,7 @@ class Guest:
 
     def wait_ready(self) -> None:
         """Wait until network and driver are set up; GuestFailure if they do not come."""
-        done = self._commands[0].wait(self.setup.boot_seconds)
+        done = self._commands[-1].wait(self.setup.boot_seconds)
         if done.status:
             self.stop(check=False)
             raise self.failure(done.output.strip() or "setup failed")
@@ -422,10 +422,17 @@ class Guest:
         for command in self._commands:      # of those that run nothing more is heard
             command.ended.set()
         self._commands.append(Command(self, "setup"))
+        self._started = time.monotonic()
         self.qmp("system_reset")
-        done = self._commands[-1].wait(self.setup.boot_seconds)
-        if done.status:
-            raise self.failure(done.output.strip() or "setup failed")
+        self.wait_ready()
+
+    def set_card(self, name: str, value: Any) -> None:
+        """Set a property of the device while it runs."""
+        self.qmp("qom-set", path=CARD, property=name, value=value)
+
+    def card(self, name: str) -> Any:
+        """A property of the device."""
+        return self.qmp("qom-get", path=CARD, property=name)
 
     def interact(self) -> int:
         """A shell on the console, until it ends."""
@@ -491,7 +498,7 @@ class Guest:
     def _count_faults(self) -> None:
         # There may be no card, or QEMU is ending.
         with contextlib.suppress(QmpError, OSError):
-            figure("faults of the device", self.qmp("qom-get", path=CARD, property="faults"))
+            figure("faults of the device", self.card("faults"))
 
     def kill(self) -> None:
         """End QEMU at once, if it runs, and give back what it used."""

@@ -16,7 +16,7 @@ from typing import Dict, List
 import image
 from common import BUILD, TOP, Trouble
 from devtrace import read
-from guest import CARD, Done, Guest, GuestFailure, Setup
+from guest import Done, Guest, GuestFailure, Setup
 
 FOLDER = BUILD / "trace-diff"
 DRIVERS = ("stock", "ours")
@@ -151,8 +151,7 @@ def _report(guest: Guest, what: str) -> Done:
     while not (ready := re.search(rb"qp (\d+) waits", program.output)):
         if program.ended.wait(0.05) or time.monotonic() > end:
             raise guest.failure(f"{EVENT_PROGRAM} does not wait:\n{program.output.decode()}")
-    guest.qmp("qom-set", path=CARD, property="inject",
-              value=f"{what},id={int(ready[1])}")
+    guest.set_card("inject", f"{what},id={int(ready[1])}")
     done = program.wait(COMMAND_SECONDS)
     if done.status:
         raise guest.failure(f"{EVENT_PROGRAM} failed:\n{done.output}")
