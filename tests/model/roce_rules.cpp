@@ -320,20 +320,26 @@ auto in_region(uint32_t stag)
 	};
 }
 
+/* A cable that keeps the READ requests. */
+auto keep_reads(std::vector<RocePair::Frame> &reads)
+{
+	return [&reads](RocePair::Frame &frame) {
+		if (frame[42] == e810::bth_op::rc_read_request)
+			reads.push_back(frame);
+		return true;
+	};
+}
+
 /* A READ asked for once more comes late: its region is invalid by then, which is nobody's fault. */
 void late_duplicate()
 {
 	RocePair pair;
 	auto &[a, b, cable] = pair;
 	constexpr uint32_t stag = RoceEnd::free_stag | 0x42, length = 3000;
-	RocePair::Frame read;
+	std::vector<RocePair::Frame> reads;
 
 	register_region(pair, stag, length);
-	pair.cable = [&](RocePair::Frame &frame) {
-		if (frame[42] == e810::bth_op::rc_read_request)
-			read = frame;
-		return true;
-	};
+	pair.cable = keep_reads(reads);
 	fill(b, 0, length, 4);
 	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, in_region(stag));
 	b.post_receive(RoceEnd::rc, {{target, 8}});
@@ -344,7 +350,7 @@ void late_duplicate()
 	pair.run();
 	CHECK(completed(a, true) && completed(a, true) && completed(b, false, 8));
 	CHECK(same(a, target, b, 0, length));
-	b.receive(read);
+	b.receive(reads.back());
 	b.post_receive(RoceEnd::rc, {{target, 8}});
 	a.post_send(RoceEnd::rc, SqOp::send, {{0, 8}});
 	pair.run(1);
@@ -358,14 +364,10 @@ void late_duplicate_before_another()
 	RocePair pair;
 	auto &[a, b, cable] = pair;
 	constexpr uint32_t stag = RoceEnd::free_stag | 0x42, length = 3000;
-	RocePair::Frame first;
+	std::vector<RocePair::Frame> reads;
 
 	register_region(pair, stag, length);
-	pair.cable = [&](RocePair::Frame &frame) {
-		if (frame[42] == e810::bth_op::rc_read_request && first.empty())
-			first = frame;
-		return true;
-	};
+	pair.cable = keep_reads(reads);
 	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, in_region(stag));
 	pair.run();
 	b.post_send(RoceEnd::rc, SqOp::local_invalidate, {},
@@ -376,7 +378,7 @@ void late_duplicate_before_another()
 	b.block();
 	a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, remote(0));
 	pair.run();
-	b.receive(first);
+	b.receive(reads.front());
 	b.unblock();
 	pair.run(1);
 	CHECK(b.events().empty() && a.events().empty());
@@ -397,11 +399,7 @@ void many_duplicates()
 
 	b.context.set(hw::qpc::ird_code, 0);
 	b.modify(RoceEnd::rc, hw::QpState::rts);
-	pair.cable = [&](RocePair::Frame &frame) {
-		if (frame[42] == e810::bth_op::rc_read_request)
-			requests.push_back(frame);
-		return true;
-	};
+	pair.cable = keep_reads(requests);
 	for (uint32_t i = 0; i < count; i++) {
 		a.post_send(RoceEnd::rc, SqOp::rdma_read, {{target, length}}, remote(0));
 		pair.run();
