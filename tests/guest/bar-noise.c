@@ -8,6 +8,8 @@
  * The kernel must let BAR 0 be mapped while a driver has it: iomem=relaxed.
  */
 #define _GNU_SOURCE
+#include "lib/verbs_util.h"
+
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdint.h>
@@ -24,12 +26,11 @@ struct place {
 	uint32_t offset, length;
 };
 
-static uint64_t random_state;
+static uint64_t random_state = 1;
 
 static uint32_t dice(void)
 {
-	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)(random_state >> 33);
+	return (uint32_t)(vu_random(&random_state) >> 32);
 }
 
 /* What a register might take for something: a small number, a bit, all, anything. */
@@ -45,7 +46,7 @@ static uint32_t value(void)
 	case 3:
 		return UINT32_MAX;
 	default:
-		return dice() << 1 ^ dice();
+		return dice();
 	}
 }
 
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
 		}
 	}
 	places_count = argc - optind;
-	if (places_count < 1 || places_count > MAX_PLACES)
+	if (!random_state || places_count < 1 || places_count > MAX_PLACES)
 		return usage();
 	for (int i = 0; i < places_count; i++)
 		places[i] = parse(argv[optind + i]);
