@@ -429,18 +429,17 @@ bool Qp::complete_receive(const hw::Cqe &cqe, const hw::Cqe *extended, shim_wc &
 {
 	u32 op = static_cast<u32>(cqe.get(hw::cqe::op));
 	bool rdma = op == bth_write_last_with_imm || op == bth_write_only_with_imm;
+	u32 index = static_cast<u32>(cqe.get(hw::cqe::wqe_index));
 	ReceiveEntry entry;
 
+	/* Receives end in order; with an error the index says nothing, as the stock driver has it. */
+	if (!(cqe.get(hw::cqe::error) ? rq_.take_oldest(entry) : rq_.complete(index, entry)))
+		return false;
+	fill(wc, entry);
 	if (is_flush(cqe)) {
-		if (!rq_.take_oldest(entry))
-			return false;
-		fill(wc, entry);
 		take_flush(wc, flushed_rq_);
 		return true;
 	}
-	if (!rq_.complete(static_cast<u32>(cqe.get(hw::cqe::wqe_index)), entry))
-		return false;
-	fill(wc, entry);
 	take_status(wc, cqe);
 	wc.byte_len = static_cast<u32>(cqe.get(hw::cqe::length));
 	if (extended)
