@@ -162,5 +162,6 @@ u64 shim_umem_list(struct shim_umem *umem, u64 page_size, u64 count, shim_page_p
  */
 int shim_umem_copy(struct shim_umem *umem, u64 offset, void *to, u64 bytes)
 {
+	cond_resched(); /* each goes through the pages before it, and large rings are read whole */
 	return ib_umem_copy_from(to, to_ib(umem), offset, bytes);
 }

@@ -797,6 +797,38 @@ void resize()
 	EXPECT_EQ(irdma_cq_resize(kernel.cq, 100, nullptr, 0, &size), -SHIM_EOPNOTSUPP);
 }
 
+/* Not to fewer entries than wait to be polled, on laps of either valid bit. */
+void resize_with_completions_waiting()
+{
+	constexpr u32 head = 20, size = 50;
+
+	for (u32 n = 0; n < 4; n++) {
+		MemoryScene s;
+		REQUIRE(s.ready);
+		bool valid = n & 1, too_many = n & 2;
+		u64 end = head + size - !too_many;
+		auto data = [valid, end](u64 offset, u8 *to, u64 bytes) {
+			if (bytes == sizeof(hw::CqShadow)) {
+				to[0] = head;
+				return;
+			}
+			for (u64 i = 0; i < bytes / sizeof(hw::Cqe); i++)
+				to[i * 32 + 31] = (offset / 32 + i < end) == valid ? 0x80 : 0;
+		};
+
+		s.engine().strict_memory = false;
+		UserQp user(s);
+		irdma_mr *ring = nullptr;
+		u32 entries = 0;
+		REQUIRE(!user.err && !user.ring(IRDMA_MR_CQ, 0x50000, 0, 0, 1, ring));
+		s.world().user_data = data;
+		int err = irdma_cq_resize(user.cq, size, s.uctx, 0x50000, &entries);
+		if (err != (too_many ? -SHIM_EINVAL : 0))
+			FAIL("valid bit %u, %llu entries wait: error %d", valid, end - head, err);
+		irdma_mr_deregister(ring, false);
+	}
+}
+
 /* RESET and on of a process's QP: only while nothing was posted to its rings. */
 void use_after_reset()
 {
@@ -888,6 +920,7 @@ constexpr bridge_case cases[] = {
 	TEST(objects_of_processes),
 	TEST(rings_that_do_not_fit),
 	TEST(resize),
+	TEST(resize_with_completions_waiting),
 	TEST(use_after_reset),
 	TEST(rings_of_a_dead_device),
 	TEST(allocations_that_fail),

@@ -241,7 +241,8 @@ private:
  * Entries of a process's ring that it has not taken, @most at most, as far as its memory tells.
  * The entry before the consumer's index is of the lap that the index is in. The library does not
  * write the index before it takes the first entry of a new ring; then the run at the beginning is
- * right, and less than the other, or the index is not believed. Never more than there are.
+ * right, and less than the other, or the index is not believed. On laps whose valid bit is 0 there
+ * is no such run, but an entry of the lap before at the end. Never more than there are.
  */
 Result<u32> Cq::waiting(u32 most)
 {
@@ -261,6 +262,10 @@ Result<u32> Cq::waiting(u32 most)
 	IRDMA_TRY(by_index);
 	auto from_start = bits->run(0, true, size_, most);
 	IRDMA_TRY(from_start);
+	auto last = bits->at(size_ - 1);
+	IRDMA_TRY(last);
+	if (!from_start.value() && last.value())
+		return by_index;
 	return min(by_index.value(), from_start.value());
 }
 
