@@ -293,6 +293,23 @@ void event_of_a_life_before()
 	EXPECT_EQ(qp.state(), SHIM_QPS_ERR);
 }
 
+/* One that comes in RESET is of the life before, though its work may wait until the next. */
+void event_in_reset()
+{
+	Scene s;
+	REQUIRE(s.ready);
+	KernelQp qp(*s.rig);
+
+	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
+	EXPECT_EQ(qp.modify(SHIM_QPS_RESET), 0);
+	s.engine().event(0x50a, AeSource::sq, qp.number());
+	s.world().advance(s.world().now() + World::ms, false);
+	EXPECT_EQ(qp.modify(SHIM_QPS_INIT), 0);
+	s.world().settle();
+	EXPECT_EQ(qp.state(), SHIM_QPS_INIT);
+	EXPECT_EQ(s.world().told_count, 0);
+}
+
 /* A broken CQ is told to its consumer once. */
 void broken_cq()
 {
@@ -610,6 +627,7 @@ constexpr bridge_case cases[] = {
 	TEST(events_of_nobody),
 	TEST(event_of_a_qp_that_goes),
 	TEST(event_of_a_life_before),
+	TEST(event_in_reset),
 	TEST(broken_cq),
 	TEST(damaged_function),
 	TEST(overflow_is_said),

@@ -76,7 +76,7 @@ void Qp::say_event(const AsyncEvent &event) const
 
 /*
  * The first error of a QP's life says why it stands still; whatever follows is a consequence, and
- * in ERROR no news.
+ * in ERROR no news. What comes in RESET is of the life before, and must not wait for the next.
  */
 void Qp::note_error(const AsyncEvent &event)
 {
@@ -85,11 +85,13 @@ void Qp::note_error(const AsyncEvent &event)
 		   noted::wqe_index.put(event.wqe_index) | noted::there.put(1) |
 		   noted::life.put(life);
 	u64 before;
+	u32 state;
 
 	/* Changes of traffic classes come from elsewhere than the device's events. */
 	do {
 		before = error_.load();
-		if (post_state_.load() == SHIM_QPS_ERR ||
+		state = post_state_.load();
+		if (state == SHIM_QPS_ERR || state == SHIM_QPS_RESET ||
 		    (before && noted::life.take(before) == life))
 			return;
 	} while (!error_.compare_exchange(before, word));
