@@ -580,13 +580,16 @@ void Qp::forget_completions()
 void Qp::forget_work()
 {
 	forget_completions();
+	/* Who polls must not find half of it, should the device write one more completion. */
 	{
-		SpinGuard guard(sq_lock_);
+		SpinGuard polling(send_cq_.lock());
+		SpinGuard posting(sq_lock_);
 
 		sq_.rewind();
 	}
 	{
-		SpinGuard guard(rq_lock_);
+		SpinGuard polling(recv_cq_.lock());
+		SpinGuard posting(rq_lock_);
 
 		rq_.rewind();
 	}
