@@ -701,6 +701,55 @@ void flush()
 	}
 }
 
+/*
+ * On a CQ that is never empty, since another QP is busy: what was there before the flush comes first,
+ * and the flushed requests do not wait for what comes after.
+ */
+void flush_beside_a_busy_qp()
+{
+	Scene s;
+	REQUIRE(s.ready);
+	Worker w(s), busy(s);
+	irdma_qp_params params = {};
+	u32 index = 0, seen = 0;
+
+	params.type = SHIM_QPT_RC;
+	params.max_send_wr = params.max_recv_wr = 16;
+	params.max_send_sge = params.max_recv_sge = 3;
+	params.ib = &busy.qp.ib_qp;
+	params.pd = w.qp.pd;
+	params.send_cq = params.recv_cq = w.qp.cq;
+	irdma_qp_destroy(busy.qp.qp, false);
+	busy.qp.qp = nullptr;
+	REQUIRE(!irdma_qp_create(s.rig->c(), &params, &busy.qp.qp, &busy.qp.qp_result));
+	auto work = [&busy, &w, &index](u32 count) {
+		for (u32 i = 0; i < count; i++) {
+			EXPECT_EQ(busy.receive(1000), 0);
+			EXPECT(w.complete(busy.received(2 * index, 10)));
+			index = (index + 1) % busy.qp.qp_result.rq_size;
+		}
+	};
+
+	REQUIRE(w.qp.bring_up(SHIM_QPS_RTS) && busy.qp.bring_up(SHIM_QPS_RTS));
+	for (u64 id = 1; id <= 3; id++)
+		EXPECT_EQ(w.receive(id), 0);
+	work(6);
+	EXPECT(w.complete(w.received(0, 10)));
+	EXPECT_EQ(w.qp.modify(SHIM_QPS_ERR), 0);
+	for (u32 round = 0; round < 10; round++) {
+		work(4);
+		EXPECT_EQ(w.poll(4), 4);
+		for (u32 i = 0; i < 4; i++) {
+			if (w.wc[i].qp != &w.qp.ib_qp)
+				continue;
+			EXPECT_EQ(w.wc[i].wr_id, ++seen);
+			EXPECT_EQ(w.wc[i].status,
+				  seen == 1 ? SHIM_WC_SUCCESS : SHIM_WC_WR_FLUSH_ERR);
+		}
+	}
+	EXPECT_EQ(seen, 3);
+}
+
 /* Each flush code is the status that ib_core has for it. */
 void status_of_each_code()
 {
@@ -874,6 +923,7 @@ constexpr bridge_case cases[] = {
 	TEST(cq_that_never_ends),
 	TEST(noise),
 	TEST(flush),
+	TEST(flush_beside_a_busy_qp),
 	TEST(status_of_each_code),
 	TEST(posting_in_error),
 	TEST(reset_takes_work_back),

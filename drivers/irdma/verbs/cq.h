@@ -11,9 +11,10 @@
  * process; the driver only makes, moves and destroys it. The kernel's CQs are
  * read here: poll() walks the ring, finds the QP of an entry by its number in
  * Device::qps, and if that QP uses this CQ has it turn the entry into a
- * completion (Qp::complete()). When the ring has no more, completions of
- * flushed queues follow, which the QPs make without the device
- * (Qp::take_flushed()).
+ * completion (Qp::complete()). Behind the entries that the ring has held when a
+ * queue was flushed come the completions that the QP makes of it without the
+ * device (Qp::take_flushed()); they do not wait for what other QPs of the CQ
+ * complete later, which might be without end.
  *
  * Locks: the CQ's lock is taken before those of a QP. Who holds it may use a
  * QP found in Device::qps: a QP that goes away leaves that table and then
@@ -125,6 +126,7 @@ private:
 	u32 entries_ = 0, size_ = 0;
 	u32 head_ = 0;
 	bool lap_ = true;	     /**< valid bit of new entries */
+	u64 taken_ = 0;		     /**< entries so far, each with its extended one */
 	Atomic<bool> broken_{false}; /**< an error event has come */
 	Atomic<u32> armed_{not_armed};
 	u32 arm_sequence_ = 0;

@@ -56,27 +56,33 @@ Qp *Cq::user_of(const hw::Cqe &cqe) const
 	return device_.qps.find(static_cast<u32>(cqe.get(hw::cqe::qp)), number());
 }
 
+/* Half of the room is for flushed queues first: neither they nor the others wait for the end of all. */
 int Cq::poll(int count, shim_wc *wc)
 {
 	SpinGuard guard(lock_);
 	u32 head = head_;
 	bool lap = lap_;
-	int polled = 0;
+	int polled = flushed_.empty() ? 0 : poll_flushed(count / 2, wc);
+	u32 taken = 0;
 	Entry found;
 
 	while (polled < count && next(head, lap, found)) {
 		Qp *qp = user_of(*found.cqe);
 
+		taken++;
 		if (qp && qp->complete(*this, *found.cqe, found.extended, wc[polled]))
 			polled++;
 	}
-	if (head_ != head) {
+	if (taken) {
 		head_ = head;
 		lap_ = lap;
+		taken_ += taken;
 		shadow_.as<hw::CqShadow>()->qw[hw::cq_shadow::consumer_index.word].write_once(
 			hw::cq_shadow::consumer_index.put(head));
 	}
-	return polled + poll_flushed(count - polled, wc + polled);
+	if (!flushed_.empty())
+		polled += poll_flushed(count - polled, wc + polled);
+	return polled;
 }
 
 /* The number 0 is no QP's. */
@@ -105,6 +111,13 @@ void Cq::forget(u32 qp)
 
 void Cq::add_flushed(FlushedQueue &queue)
 {
+	u32 at = head_;
+	bool lap = lap_;
+	Entry found;
+
+	queue.turn = taken_;
+	while (next(at, lap, found))
+		queue.turn++;
 	flushed_.push_back(queue.node);
 }
 
@@ -113,7 +126,8 @@ int Cq::poll_flushed(int count, shim_wc *wc)
 	int polled = 0;
 
 	for (FlushedQueue &queue : flushed_)
-		while (polled < count && queue.qp.take_flushed(queue.is_sq, wc[polled]))
+		while (polled < count && queue.turn <= taken_ &&
+		       queue.qp.take_flushed(queue.is_sq, wc[polled]))
 			polled++;
 	return polled;
 }

@@ -14,9 +14,9 @@
  *
  * Flush. In ERROR the device completes the oldest request of each queue with an
  * error; that entry stands for all. From then on a queue is in the list of
- * flushed queues of its CQ, which, once its ring has no more entries, takes
- * completions from Qp::take_flushed(): so every request completes once, in
- * order, those posted later as well.
+ * flushed queues of its CQ, which, once it has taken what its ring has held at
+ * that time, takes completions from Qp::take_flushed(): so every request
+ * completes once, in order, those posted later as well.
  *
  * What Cq (cq.h) offers to Qp: number(); lock(); add_flushed(FlushedQueue &),
  * with the lock held, to be walked by poll after the ring; wake(), which tells
@@ -63,6 +63,7 @@ struct FlushedQueue {
 	/** Why the oldest request failed; all others are just flushed. Under the CQ's lock. */
 	hw::FlushCode code = hw::FlushCode::general;
 	u32 status = 0; /**< SHIM_WC_* of it that no code stands for; 0: by the code */
+	u64 turn = 0;	/**< how many entries the CQ takes from its ring before; the CQ's own */
 };
 
 /** Whether a QP in that state sends, or answers. */
