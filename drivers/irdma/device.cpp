@@ -245,9 +245,14 @@ void Device::trace(const char *what, const char *why, u32 attempt, int error) co
 		shim_trace_reset(shim, what, why, attempt, error);
 }
 
-/** End all commands; whether this is news. */
+/**
+ * End all commands; whether this is news. Who drains the control QP, and finds the device dead
+ * already, waits for the callbacks.
+ */
 bool Device::die()
 {
+	Cqp::Calling calling(cqp);
+
 	if (!dead_.compare_exchange(false, true))
 		return false;
 	cqp.fail_all();

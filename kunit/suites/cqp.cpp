@@ -558,6 +558,21 @@ void end_with_commands_posted()
 	}
 }
 
+/* Another CPU calls what was posted, or has just found the device dead: the end waits for it. */
+void end_while_another_is_calling()
+{
+	alignas(Cqp::Calling) static u8 room[sizeof(Cqp::Calling)];
+	CqpScene s;
+	REQUIRE(s.ready);
+	auto through = [](void *calling, u64) { static_cast<Cqp::Calling *>(calling)->~Calling(); };
+
+	s.world().after(300 * World::ms, through, new (room) Cqp::Calling(s.rig->device().cqp));
+	s.buffer.reset();
+	u64 start = s.world().now();
+	s.rig->stop();
+	EXPECT(s.world().now() - start >= 300 * World::ms);
+}
+
 /* An interrupt that comes when the CCQ is on its way out finds nothing there. */
 void interrupt_as_the_ccq_goes()
 {
@@ -965,6 +980,7 @@ constexpr bridge_case cases[] = {
 	TEST(ccq_that_never_ends),
 	TEST(entries_of_the_lap_before),
 	TEST(end_with_commands_posted),
+	TEST(end_while_another_is_calling),
 	TEST(interrupt_as_the_ccq_goes),
 	TEST(slot_that_is_not_free),
 	TEST(watchdog_over_the_end_of_the_ring),

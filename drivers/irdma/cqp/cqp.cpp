@@ -179,8 +179,6 @@ struct Cqp::State {
 	Atomic<u32> deadline{deadline_ms};
 	u32 head = 0, in_flight = 0;
 	bool lap = true; /* valid bit of the entry at head */
-	/* CPUs on which a callback may be running. */
-	Atomic<u32> calling{0};
 	u32 ccq_next = 0;
 	bool ccq_lap = true; /* valid bit of a new entry */
 	u32 arm_sequence = 0;
@@ -656,7 +654,7 @@ u32 Cqp::State::reap()
 	u32 taken = 0;
 	bool fatal = false;
 
-	calling.add(1);
+	Calling calling(device.cqp);
 	for (; taken < hw::cqp_ring_entries; taken++) {
 		CqpOutcome outcome = {};
 		Slot ended = {};
@@ -676,7 +674,6 @@ u32 Cqp::State::reap()
 		if (ended.callback)
 			ended.callback(ended.arg, outcome);
 	}
-	calling.sub(1);
 	if (fatal)
 		device.declare_dead("the engine asks for a reset");
 	return taken;
@@ -900,7 +897,7 @@ void Cqp::show(shim_text *text) const
 
 void Cqp::drain()
 {
-	while (state_->check_unattended() || state_->calling.load())
+	while (state_->check_unattended() || calling_.load())
 		shim_sleep_us(100);
 }
 
@@ -916,7 +913,7 @@ void Cqp::fail_all()
 	if (!state_)
 		return;
 	State &s = *state_;
-	s.calling.add(1);
+	Calling calling(*this);
 	{
 		SpinGuard guard(s.lock);
 
@@ -943,7 +940,6 @@ void Cqp::fail_all()
 		if (slot.callback)
 			slot.callback(slot.arg, gone);
 	}
-	s.calling.sub(1);
 }
 
 } // namespace irdma

@@ -28,6 +28,7 @@
 #ifndef IRDMA_CQP_CQP_H
 #define IRDMA_CQP_CQP_H
 
+#include "../base/atomic.h"
 #include "../base/lock.h"
 #include "../base/memory.h"
 #include "../base/result.h"
@@ -125,6 +126,18 @@ public:
 	 */
 	void drain();
 
+	/** Held by who may be calling callbacks, or is about to: drain() waits for it. Any context. */
+	class Calling {
+	public:
+		explicit Calling(Cqp &cqp) : cqp_(cqp) { cqp_.calling_.add(1); }
+		~Calling() { cqp_.calling_.sub(1); }
+		Calling(const Calling &) = delete;
+		Calling &operator=(const Calling &) = delete;
+
+	private:
+		Cqp &cqp_;
+	};
+
 	/** Removal has begun: what has no answer soon is not waited for. Any context. */
 	void hurry();
 
@@ -140,6 +153,7 @@ private:
 	Status submit(hw::CqpOp op, hw::CqpWqe &wqe, CqpCallback done, void *arg);
 
 	Device &device_;
+	Atomic<u32> calling_{0};
 	struct State; /* in cqp.cpp */
 	Owner<State> state_;
 };
