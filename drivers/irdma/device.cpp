@@ -108,7 +108,7 @@ const Device::Step Device::steps[] = {
 
 Device::Device(shim_device *s)
 	: shim(s), dma_pool(s), cqp(*this), hmc(*this), events(*this), pbles(hmc), arp(*this),
-	  qos(*this), mcast(*this), shared_ahs(*this), statistics(*this),
+	  qos(*this), mcast(*this), shared_ahs(*this), late_ahs(*this), statistics(*this),
 	  reset_work_(reset, this, SHIM_WORK_EVENTS)
 {
 	shim_get_port_info(shim, &port);
@@ -139,8 +139,10 @@ Status Device::start()
 void Device::stop()
 {
 	/* An address handle that was destroyed without sleeping gives its ARP entry back only then. */
-	if (up_ == array_size(steps))
+	if (up_ == array_size(steps)) {
+		late_ahs.finish();
 		cqp.drain();
+	}
 	while (up_) {
 		const Step &step = steps[--up_];
 

@@ -106,6 +106,7 @@ public:
 	QpTable qps; /**< for polling; created with qp_ids, for the same numbers */
 	McastGroups mcast;
 	SharedAhs shared_ahs;
+	LateAhs late_ahs;
 	Statistics statistics;
 
 	/* Numbers of objects. */

@@ -435,6 +435,47 @@ void handles_without_sleep()
 	s.engine().forget_ah(lost);
 }
 
+/* The ring is full when it is to be destroyed without sleeping: it goes once there is room. */
+void handle_that_must_wait()
+{
+	for (u32 removal = 0; removal < 2; removal++) {
+		Handles s;
+		REQUIRE(s.ready);
+		auto buffer = DmaBuffer::create(s.world().shim(), 1024);
+		auto silent = [](const Command &, Answer &a) { a.silent = true; };
+		auto answer = [](void *engine, u64 slot) {
+			static_cast<Engine *>(engine)->stray_answer(static_cast<u32>(slot), 0);
+		};
+		irdma_ah *ah = nullptr;
+
+		REQUIRE(buffer.ok() && !s.make(KernelQp::default_path(), ah));
+		const cmd::GatherStats gather{.buffer = buffer.value().bus()};
+		u32 number = static_cast<u32>(
+			s.engine().last_of(hw::CqpOp::create_ah)->get(hw::cqp_ah::ah));
+		s.engine().on_command = silent;
+		REQUIRE(s.rig->device().cqp.post(gather).ok());
+		s.world().settle();
+		s.obey();
+		u32 slot = s.engine().last().index;
+		for (u32 i = 0; i < 2047; i++)
+			REQUIRE(s.rig->device().cqp.run(gather).ok());
+
+		s.world().interrupts++;
+		irdma_ah_destroy(ah, false);
+		s.world().interrupts--;
+		EXPECT(s.engine().has_ah(number));
+		s.world().after(World::ms, answer, &s.engine(), slot);
+		if (removal) {
+			irdma_pd_destroy(s.pd);
+			s.pd = nullptr;
+			s.rig->stop();
+		}
+		s.world().settle();
+		EXPECT(!s.engine().has_ah(number));
+		EXPECT_EQ(s.engine().count(hw::CqpOp::destroy_ah), 1);
+	}
+}
+
 /* Equal paths of processes share one handle of the device; it goes with the last. */
 void shared_handles()
 {
@@ -729,6 +770,7 @@ constexpr bridge_case cases[] = {
 	TEST(own_addresses),
 	TEST(words_of_a_handle),
 	TEST(handles_without_sleep),
+	TEST(handle_that_must_wait),
 	TEST(shared_handles),
 	TEST(handles_that_stay),
 	TEST(handles_of_a_dead_device),

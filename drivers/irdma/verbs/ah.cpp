@@ -131,14 +131,59 @@ void Ah::release(bool may_sleep)
 	const cmd::DestroyAh command{words_};
 
 	if (!may_sleep) {
-		if (device_.cqp.post(command, on_destroyed, this).ok())
+		Status posted = device_.cqp.post(command, on_destroyed, this);
+
+		if (posted.ok())
 			return;
+		if (posted.is(Error::again))
+			return device_.late_ahs.add(*this);
 		id_.abandon();
 	} else if (!device_.cqp.run(command).ok()) {
 		pd_.keep_number();
 		id_.abandon();
 	}
 	destroy(this);
+}
+
+/* The PD may be gone. */
+void Ah::release_late()
+{
+	const cmd::DestroyAh command{words_};
+
+	if (!device_.cqp.run(command).ok())
+		id_.abandon();
+	destroy(this);
+}
+
+void LateAhs::add(Ah &ah)
+{
+	{
+		SpinGuard guard(lock_);
+
+		ahs_.push_back(ah.node_);
+	}
+	work_.queue(device_.shim);
+}
+
+Ah *LateAhs::take()
+{
+	SpinGuard guard(lock_);
+
+	return ahs_.pop_front();
+}
+
+void LateAhs::run(void *arg)
+{
+	LateAhs &late = *static_cast<LateAhs *>(arg);
+
+	while (Ah *ah = late.take())
+		ah->release_late();
+}
+
+void LateAhs::finish()
+{
+	work_.cancel();
+	run(this);
 }
 
 /* ---- Sharing ---- */

@@ -5,7 +5,8 @@
  *
  * The connection manager makes and destroys address handles with interrupts
  * off. CREATE_AH has to be over before a send may use the handle, so it is then
- * run without sleeping; DESTROY_AH is posted, and its callback frees the handle.
+ * run without sleeping; DESTROY_AH is posted, and its callback frees the handle. If the
+ * ring of the control QP is full, a work item waits for room instead.
  *
  * Processes make many handles for the same path: equal ones in a PD share one of
  * the device, which is counted. They are found by their contents in a small hash
@@ -50,6 +51,26 @@ private:
 	Bucket buckets_[64];
 };
 
+/** Handles that were to be destroyed without sleeping when the ring was full. */
+class LateAhs {
+public:
+	explicit LateAhs(Device &device) : device_(device) {}
+
+	/** @ah is destroyed soon. Any context. */
+	void add(Ah &ah);
+	/** No more come: destroy what is left. May sleep. */
+	void finish();
+
+private:
+	static void run(void *late);
+	Ah *take();
+
+	Device &device_;
+	SpinLock lock_{SHIM_LOCK_IDS};
+	List<Ah> ahs_;
+	Work work_{run, this};
+};
+
 class Ah {
 public:
 	/** Sleeps only if @may_sleep. */
@@ -68,7 +89,9 @@ public:
 
 private:
 	friend class SharedAhs;
+	friend class LateAhs;
 	Status make(bool may_sleep);
+	void release_late();
 	static void on_destroyed(void *arg, const CqpOutcome &outcome);
 
 	Device &device_;
@@ -76,8 +99,8 @@ private:
 	Id id_;
 	ArpEntry arp_;
 	cmd::AhWords words_;
-	u32 users_ = 0; /**< of a shared one, under the bucket's mutex */
-	ListNode<Ah> node_{this};
+	u32 users_ = 0;		  /**< of a shared one, under the bucket's mutex */
+	ListNode<Ah> node_{this}; /**< of the shared ones, or of the late */
 };
 
 inline Ah *from_c(irdma_ah *a)
