@@ -295,7 +295,7 @@ void World::release(void *mem)
 void *World::dma_allocate(u64 bytes, u64 *bus)
 {
 	must_sleep("DMA memory is asked for");
-	if (!can_allocate() || !bytes)
+	if (!can_allocate() || !bytes || (refuse_dma && refuse_dma(bytes)))
 		return nullptr;
 	u64 whole = align_up(bytes, page);
 	auto *cpu = static_cast<u8 *>(bridge_alloc(whole, true));

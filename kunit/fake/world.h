@@ -103,6 +103,8 @@ public:
 		fail_in_ = nth;
 		failed_ = false;
 	}
+	/** Whether so many bytes of DMA memory are not to be had. */
+	Callback<bool(u64 bytes)> refuse_dma;
 	/** Whether it has failed. */
 	bool allocation_failed() const { return failed_; }
 	u32 allocations() const { return allocations_; }

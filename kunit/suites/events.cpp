@@ -392,6 +392,38 @@ void aeq_over_many_laps()
 	EXPECT_EQ(qp.state(), SHIM_QPS_RTS);
 }
 
+/* Memory for all entries is not to be had side by side, as on a machine that has run for long. */
+void aeq_in_little_memory()
+{
+	constexpr u32 wanted = 128 + 256;
+	Large<Rig> rig;
+	auto offer = [&rig](hw::HmcObject kind, u32 count) {
+		for (const hw::HmcObjectInfo &info : hw::hmc_object_info)
+			if (info.object == kind)
+				rig->engine().fpm.qw[info.query_word].set(
+					rig->engine().fpm.qw[info.query_word].get() >> 32 << 32 |
+					count);
+	};
+	auto refuse = [](u64 bytes) { return bytes == wanted * sizeof(hw::Aeqe); };
+
+	offer(hw::HmcObject::qp, 128);
+	offer(hw::HmcObject::cq, 256);
+	offer(hw::HmcObject::q1, 1 << 16);
+	rig->engine().fpm.set(hw::fpm_query::max_sds, 64);
+	rig->world().refuse_dma = refuse;
+	REQUIRE(rig->start());
+	const Command *made = rig->engine().last_of(hw::CqpOp::create_aeq);
+	REQUIRE(made);
+	EXPECT_EQ(made->get(hw::cqp_aeq::size), 256);
+	KernelQp qp(*rig);
+	REQUIRE(qp.bring_up(SHIM_QPS_RTS));
+	for (u32 i = 0; i < 600; i++) {
+		rig->engine().event(0x201, AeSource::sq, qp.number(), i);
+		rig->world().settle();
+	}
+	EXPECT_EQ(rig->engine().aeqes_given_back, 600);
+}
+
 /* A storm: what an interrupt does is bounded, the rest is work, and nothing is lost. */
 void aeq_storm()
 {
@@ -632,6 +664,7 @@ constexpr bridge_case cases[] = {
 	TEST(damaged_function),
 	TEST(overflow_is_said),
 	TEST(aeq_over_many_laps),
+	TEST(aeq_in_little_memory),
 	TEST(aeq_storm),
 	TEST(lost_interrupts),
 	TEST(completion_events_find_their_cq),

@@ -50,6 +50,8 @@ constexpr u32 shares_per_window = 4;
 constexpr u32 look_ms = 1000;
 /* What one allocation of DMA memory can hold on every kernel. */
 constexpr u32 max_aeq_bytes = 4 << 20;
+/* No AEQ is made smaller than this for want of memory. */
+constexpr u32 min_aeq_entries = hw::page_size / sizeof(hw::Aeqe);
 constexpr u32 queue_align = 256;
 
 /** The ring of an event queue. */
@@ -476,7 +478,13 @@ Status EventQueues::create_aeq()
 		    min(hw::max_aeq_entries, static_cast<u32>(max_aeq_bytes / sizeof(hw::Aeqe))));
 	Vector &vector = *s.vectors[0];
 
-	IRDMA_TRY(s.aeq.ring.create(device_, entries));
+	/* A machine that has run for long, as at a reset, may not have so much memory side by side. */
+	Status have = s.aeq.ring.create(device_, entries);
+	while (have.is(Error::no_memory) && entries > min_aeq_entries) {
+		entries = max(entries / 2, min_aeq_entries);
+		have = s.aeq.ring.create(device_, entries);
+	}
+	IRDMA_TRY(have);
 	auto created = device_.cqp.run(cmd::CreateAeq{
 		.entries = entries,
 		.memory = {.addr = s.aeq.ring.memory.bus()},
