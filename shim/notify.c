@@ -100,26 +100,22 @@ static bool is_of(struct shim_device *dev, struct net_device *netdev)
 	       (master && netif_is_bond_master(master) && is_above(netdev, master));
 }
 
-/* The device that @netdev belongs to, or NULL. Under RCU. */
-static struct shim_device *device_of(struct net_device *netdev)
-{
-	struct shim_device *dev;
-
-	list_for_each_entry_rcu(dev, &devices, notify.list)
-		if (is_of(dev, netdev))
-			return dev;
-	return NULL;
-}
-
-static void note_address(struct net_device *netdev, const __be32 *ip, bool ipv4, bool present)
+/* Note a change on @netdev for each device that it belongs to: of a bond there may be several. */
+static void note_for_all(enum change_kind kind, struct net_device *netdev, const __be32 *ip,
+			 bool ipv4, const u8 *mac, bool present)
 {
 	struct shim_device *dev;
 
 	rcu_read_lock();
-	dev = device_of(netdev);
-	if (dev)
-		note(dev, OWN_ADDRESS, netdev, ip, ipv4, netdev->dev_addr, present);
+	list_for_each_entry_rcu(dev, &devices, notify.list)
+		if (is_of(dev, netdev))
+			note(dev, kind, netdev, ip, ipv4, mac, present);
 	rcu_read_unlock();
+}
+
+static void note_address(struct net_device *netdev, const __be32 *ip, bool ipv4, bool present)
+{
+	note_for_all(OWN_ADDRESS, netdev, ip, ipv4, netdev->dev_addr, present);
 }
 
 static int inetaddr_event(struct notifier_block *nb, unsigned long event, void *ptr)
@@ -143,8 +139,8 @@ static int inet6addr_event(struct notifier_block *nb, unsigned long event, void 
 static int netevent_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct neighbour *neigh = ptr;
-	struct shim_device *dev;
 	u8 mac[ETH_ALEN];
+	int family;
 
 	if (event != NETEVENT_NEIGH_UPDATE)
 		return NOTIFY_DONE;
@@ -152,14 +148,12 @@ static int netevent_event(struct notifier_block *nb, unsigned long event, void *
 	if (!(READ_ONCE(neigh->nud_state) & NUD_VALID))
 		return NOTIFY_DONE;
 
-	rcu_read_lock();
-	dev = device_of(neigh->dev);
-	if (dev && (neigh->tbl->family == AF_INET || neigh->tbl->family == AF_INET6)) {
+	family = neigh->tbl->family;
+	if ((family == AF_INET || family == AF_INET6) && neigh->dev->addr_len == ETH_ALEN) {
 		neigh_ha_snapshot(mac, neigh, neigh->dev);
-		note(dev, NEIGHBOUR, neigh->dev, (const __be32 *)neigh->primary_key,
-		     neigh->tbl->family == AF_INET, mac, true);
+		note_for_all(NEIGHBOUR, neigh->dev, (const __be32 *)neigh->primary_key,
+			     family == AF_INET, mac, true);
 	}
-	rcu_read_unlock();
 	return NOTIFY_DONE;
 }
 
@@ -206,26 +200,33 @@ static void bond_changed(struct shim_device *dev,
 			note_addresses_of(dev, netdev, info->linking);
 }
 
+/* An event of the device's own netdev. Under RCU. */
+static void own_netdev_event(struct shim_device *dev, unsigned long event, void *ptr)
+{
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		shim_notify_port(dev);
+		break;
+	case NETDEV_CHANGEUPPER:
+		bond_changed(dev, ptr);
+		break;
+	}
+}
+
 static int netdevice_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(ptr);
 	struct shim_device *dev;
 
 	rcu_read_lock();
-	dev = device_of(netdev);
-	if (dev && event == NETDEV_CHANGEADDR) /* own entries hold the netdev's MAC */
-		note_addresses_of(dev, netdev, true);
-	if (dev && netdev == dev->netdev) {
-		switch (event) {
-		case NETDEV_UP:
-		case NETDEV_DOWN:
-		case NETDEV_CHANGE:
-			shim_notify_port(dev);
-			break;
-		case NETDEV_CHANGEUPPER:
-			bond_changed(dev, ptr);
-			break;
-		}
+	list_for_each_entry_rcu(dev, &devices, notify.list) {
+		/* Own entries hold the netdev's MAC. */
+		if (event == NETDEV_CHANGEADDR && is_of(dev, netdev))
+			note_addresses_of(dev, netdev, true);
+		if (netdev == dev->netdev)
+			own_netdev_event(dev, event, ptr);
 	}
 	rcu_read_unlock();
 	return NOTIFY_DONE;

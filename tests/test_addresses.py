@@ -325,6 +325,28 @@ BOND = """
     sleep 3
     ls /sys/class/infiniband
 """
+BOND_OF_TWO = r"""
+    set -e
+    modprobe bonding max_bonds=0
+    ip link add bond0 type bond mode active-backup miimon 100
+    ip addr add 10.7.0.1/24 dev bond0
+    for dev in eth0 eth1; do
+        ip link set $dev down
+        ip link set $dev master bond0
+    done
+    ip link set bond0 up
+    for i in $(seq $((300 * SLOWNESS))); do
+        ip link set bond0 type bond active_slave eth1 2>/dev/null && break
+        sleep 0.1
+    done
+    device=$(rdma link | sed -n 's,^link \(.*\)/1 .* netdev eth1.*,\1,p')
+    for i in $(seq $((300 * SLOWNESS))); do
+        ibv_devinfo -d $device -v | grep -q 'GID.*::ffff:10.7.0.1' && break
+        sleep 0.1
+    done
+    sleep 0.3
+    echo $device
+"""
 UNBOND = """
     set -e
     ip link del bond0
@@ -354,3 +376,27 @@ def bonding(kernel: str) -> None:
             assert kernel == "6.1"
         guest.run(UNBOND)
         print(guest.run("qp-bringup").output)
+
+
+@test(needs=NEEDS, timeout=240, kernels=("6.12",), full=True)
+def bond_of_two(kernel: str) -> None:
+    """Each port of a bond follows the bond's neighbours, not only the first."""
+    trace = LOGS / f"addresses-bond-of-two.{kernel}.trace"
+    setup = Setup(kernel=kernel, more_cards=[f"trace={trace}"], allow=[r"eth\d: MTU is already"])
+    with Guest(setup) as guest:
+        watch = Watch(trace)
+
+        def neighbour(mac: str) -> str:
+            return f"ip neigh replace 10.7.0.2 lladdr {mac} dev bond0 nud permanent"
+
+        def entries(script: str) -> list:
+            return [(index, mac) for index, mac in entries_written(guest, watch, script)
+                    if mac.startswith("02:")]
+
+        device = guest.run(BOND_OF_TWO).output.split()[-1]
+        guest.run(neighbour("02:00:00:00:07:02"))
+        made = entries(hold("10.7.0.2", f"-d {device} -i bond0 --from 10.7.0.1"))
+        assert [mac for _, mac in made] == ["02:00:00:00:07:02"], made
+        moved = entries(neighbour("02:00:00:00:07:22"))
+        assert moved == [(made[0][0], "02:00:00:00:07:22")], moved
+        guest.run(LET_GO + "\nip link del bond0")

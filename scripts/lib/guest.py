@@ -101,6 +101,7 @@ class Setup:
     capture: Optional[Path] = None  # what passes the card's plug, pcap
     fail: Optional[str] = None      # bring-up step that the device refuses
     device_opts: Sequence[str] = () # more properties of the device, key=value
+    more_cards: Sequence[str] = ()  # further E810s, plugged into nothing: key=value,...
     cpus: int = 2
     mem: int = 1024                 # MiB
     icount: bool = False            # guest time counts instructions, ports tell their number
@@ -270,9 +271,15 @@ class Guest:
         card.update(option.split("=", 1) for option in setup.device_opts)
         card["bus"] = "root0"
         plugin = product(BUILD / "e810.so", "model")
-        return [*options, "-plugin", str(plugin),
-                "-device", "pcie-root-port,id=root0,chassis=1",
-                "-device", _device("e810", card)]
+        options += ["-plugin", str(plugin),
+                    "-device", "pcie-root-port,id=root0,chassis=1",
+                    "-device", _device("e810", card)]
+        for number, properties in enumerate(setup.more_cards, 2):
+            more = {"mac": f"52:54:00:e8:1{number}:0{setup.number}", "bus": f"root{number - 1}"}
+            more.update(option.split("=", 1) for option in properties.split(","))
+            options += ["-device", f"pcie-root-port,id=root{number - 1},chassis={number}",
+                        "-device", _device("e810", more)]
+        return options
 
     def _command_line(self) -> List[str]:
         setup = self.setup

@@ -24,6 +24,7 @@
 #define HANDLES_MAX 64
 
 static struct {
+	const char *device;
 	const char *netdev;
 	const char *from;
 	const char *to;
@@ -214,6 +215,7 @@ static int parse(int argc, char **argv)
 {
 	enum { FROM = 256, TO, DEST_QP, FLOW, TC, GROUPS, HANDLES, HOLD };
 	static const struct option longs[] = {
+		{ "device", required_argument, NULL, 'd' },
 		{ "netdev", required_argument, NULL, 'i' },
 		{ "from", required_argument, NULL, FROM },
 		{ "to", required_argument, NULL, TO },
@@ -227,8 +229,11 @@ static int parse(int argc, char **argv)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "i:", longs, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "d:i:", longs, NULL)) >= 0) {
 		switch (c) {
+		case 'd':
+			opt.device = optarg;
+			break;
 		case 'i':
 			opt.netdev = optarg;
 			break;
@@ -270,11 +275,12 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (parse(argc, argv)) {
 		fprintf(stderr,
-			"usage: qp-path --to IP [-i NETDEV] [--from IP] [--tc N] [--flow N]\n"
-			"               [--dest-qp N] [--hold | --groups N | --handles N]\n");
+			"usage: qp-path --to IP [-d DEVICE] [-i NETDEV] [--from IP] [--tc N]\n"
+			"               [--flow N] [--dest-qp N]\n"
+			"               [--hold | --groups N | --handles N]\n");
 		return 2;
 	}
-	if (vu_open(&rig.dev, NULL, -1, NULL))
+	if (vu_open(&rig.dev, opt.device, -1, NULL))
 		return 2;
 	rig.pd = ibv_alloc_pd(rig.dev.ctx);
 	rig.cq = ibv_create_cq(rig.dev.ctx, 16, NULL, NULL, 0);
