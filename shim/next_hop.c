@@ -120,6 +120,8 @@ bool shim_neighbour_mac(struct shim_device *dev, u32 ifindex, const u32 ip[4], b
 	to_network(key, ip);
 	rcu_read_lock();
 	netdev = ifindex ? dev_get_by_index_rcu(dev_net(dev->netdev), ifindex) : NULL;
+	if (netdev && netdev->addr_len != ETH_ALEN) /* the number is another's by now */
+		netdev = NULL;
 	if (netdev && ipv4)
 		neigh = __ipv4_neigh_lookup_noref(netdev, (__force u32)key[3]);
 	else if (netdev && ipv6_stub->nd_tbl) /* not if IPv6 is disabled */
