@@ -8,6 +8,7 @@
  */
 #include <linux/module.h>
 #include <linux/net/intel/iidc.h>
+#include <linux/rtnetlink.h>
 
 #include "compat.h"
 #include "shim_device.h"
@@ -101,11 +102,14 @@ static int bring_up(struct shim_device *dev)
 		irdma_device_registered(dev->irdma);
 		err = shim_vsi_filter(dev, true);
 	}
-	if (err)
+	if (err) {
 		take_down(dev);
-	else
-		shim_notify_port(dev);
-	return err;
+		return err;
+	}
+	rtnl_lock();
+	shim_notify_port(dev);
+	rtnl_unlock();
+	return 0;
 }
 
 static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)

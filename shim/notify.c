@@ -10,6 +10,7 @@
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/rculist.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/netevent.h>
@@ -238,7 +239,7 @@ static int netdevice_event(struct notifier_block *nb, unsigned long event, void 
  *
  * MTU changes need no notifier: ice has an event for them.
  *
- * Context: Any.
+ * Context: rtnl is held, so that no other state is told of meanwhile.
  */
 void shim_notify_port(struct shim_device *dev)
 {
@@ -260,6 +261,8 @@ void shim_notify_start(struct shim_device *dev)
 	spin_lock_init(&dev->notify.lock);
 	INIT_WORK(&dev->notify.work, hand_over);
 
+	/* An address that went meanwhile would be noted as there after it was noted as gone. */
+	rtnl_lock();
 	spin_lock(&devices_lock);
 	list_add_tail_rcu(&dev->notify.list, &devices);
 	spin_unlock(&devices_lock);
@@ -267,6 +270,7 @@ void shim_notify_start(struct shim_device *dev)
 	rcu_read_lock();
 	note_all_addresses(dev);
 	rcu_read_unlock();
+	rtnl_unlock();
 	flush_work(&dev->notify.work);
 }
 
