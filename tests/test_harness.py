@@ -57,6 +57,17 @@ DMA-API: Mapped at:
 {}"""
 
 
+NO_FIELDS = """------------[ cut here ]------------
+WARNING: CPU: 0 PID: 106 at kernel/trace/trace_events.c:2628 event_define_fields+0x2f8/0x530
+CPU: 0 UID: 0 PID: 106 Comm: allocation-fail Tainted: G           O       6.12.117-san #1
+Call Trace:
+ event_create_dir+0x2ae/0xc00
+{}
+ trace_module_notify+0x3c3/0x590
+---[ end trace 0000000000000000 ]---
+{}"""
+
+
 def found_in(text: str) -> List[str]:
     """What is found in a kernel log of this text."""
     lines = text.splitlines()
@@ -83,6 +94,14 @@ def known_report_hides_no_other() -> None:
     for old, new in (("ib_umem_get", "irdma_own_mapping"),
                      ("cacheline tracking EEXIST", "device driver frees")):
         assert found_in(overlap.replace(old, new)), new
+
+    no_fields = NO_FIELDS.format("", "")
+    gone = no_fields.replace("event_define_fields", "event_file_put")
+    assert found_in(no_fields + gone + overlap + gone) == []
+    assert found_in(NO_FIELDS.format(oops, "")) and found_in(NO_FIELDS.format("", oops))
+    for old, new in (("allocation-fail", "modprobe"), ("event_define_fields", "event_remove"),
+                     (" trace_module_notify", " irdma_init_module")):
+        assert found_in(no_fields.replace(old, new)), new
 
 
 @test(needs=(), kernels=None)

@@ -30,6 +30,13 @@ KNOWN = (
            r"WARNING: CPU: \d+ PID: \d+ at kernel/dma/debug\.c:\d+ add_dma_entry",
            r" ib_umem_get\+"],
           after=r"DMA-API: Mapped at:| [\w.]+\+0x[\da-f]+/0x[\da-f]+"),
+    # Without memory for a tracepoint's fields, trace_events.c makes the event's directory known
+    # but not complete, and warns; once more as the directory goes with its module.
+    Known(r"---\[ cut here \]---", r"---\[ end trace ",
+          [r"WARNING: CPU: \d+ PID: \d+ at kernel/trace/trace_events\.c:\d+ "
+           r"event_(define_fields|file_put)\+",
+           r"Comm: allocation-fail ",
+           r" trace_module_notify\+"]),
 )
 TRACE = re.compile("Call Trace:")
 MOST_LINES = 5000       # of reports that are printed at once
@@ -61,10 +68,11 @@ def without_known(text: str, reports: re.Pattern) -> Iterator[str]:
     lines = text.splitlines()
     at, after = 0, None
     while at < len(lines):
-        known = next((k for k in KNOWN if re.search(k.begin, lines[at])), None)
-        report = _report(lines[at:at + MOST_LINES], known) if known else []
-        if known:
-            after = known.after if report else None
+        begins = [known for known in KNOWN if re.search(known.begin, lines[at])]
+        report, known = next(((found, known) for known in begins
+                              if (found := _report(lines[at:at + MOST_LINES], known))), ([], None))
+        if begins:
+            after = known.after if known else None
         own = re.compile("|".join([known.begin, *known.signs, known.after or known.begin])
                          ) if report else None
         for line in report:
