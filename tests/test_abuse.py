@@ -23,8 +23,7 @@ NEEDS = ("images", "model", "modules", "programs")
 PCI = "/sys/bus/pci/devices/0000:01:00.0"
 # The address goes with the netdev.
 NETWORK = "ip addr replace 10.0.0.1/24 dev eth0 && ip link set eth0 up"
-WORKS = ("for i in $(seq 100); do qp-bringup >/tmp/works 2>&1 && exit 0; sleep 0.2; done; "
-         "cat /tmp/works; exit 1")
+WORKS = "await 30 qp-bringup >/tmp/works 2>&1 || { cat /tmp/works; exit 1; }"
 
 
 @test(needs=NEEDS, timeout=400)
@@ -35,8 +34,7 @@ def processes(kernel: str) -> None:
         # Two processes have the doorbell page mapped while the device goes.
         print(guest.run("""
             rm -f /tmp/gone
-            verbs-abuse -u /tmp/gone >/tmp/holding 2>&1 </dev/null &
-            for i in $(seq 300); do grep -q holding /tmp/holding && break; sleep 0.1; done
+            start_until 30 holding /tmp/holding verbs-abuse -u /tmp/gone
             sleep 0.3
             rmmod irdma && touch /tmp/gone
             wait $!
@@ -123,12 +121,12 @@ def name_spaces(kernel: str) -> None:
             # A device that comes anew begins in the first namespace.
             rmmod irdma
             insmod /host/irdma.ko
-            for i in $(seq 100); do [ -n "$(rdma link)" ] && break; sleep 0.1; done
+            await 10 have_rdma
             rdma dev set irdma0 netns other
             {inside} qp-bringup
             ip netns del other
-            for i in $(seq 100); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
-            for i in $(seq 100); do [ -n "$(rdma link)" ] && break; sleep 0.1; done
+            await 10 have_netdev
+            await 10 have_rdma
             rdma system set netns shared
             {NETWORK}""")
         guest.run(WORKS)
@@ -149,7 +147,7 @@ def name_spaces(kernel: str) -> None:
             {inside} ip link set lan down
             {inside} ip link set lan name eth0
             ip netns del other
-            for i in $(seq 100); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
+            await 10 have_netdev
             {NETWORK}""")
         guest.run(WORKS)
 
@@ -253,8 +251,8 @@ LOAD_ENDS = "kill $(cat /tmp/load); rm /tmp/load; sleep 6"
 
 def any_reset(guest: Guest) -> None:
     """The device works, after a reset of the function if need be."""
-    guest.run("for i in $(seq 20); do timeout 10 qp-bringup >/tmp/works && exit 0; sleep 0.5\n"
-              f"done; rmmod irdma; {FLR}; sleep 1; insmod /host/irdma.ko; {WORKS}")
+    guest.run("await 20 timeout 10 qp-bringup >/tmp/works && exit\n"
+              f"rmmod irdma; {FLR}; sleep 1; insmod /host/irdma.ko; {WORKS}")
 
 
 @test(needs=NEEDS, timeout=400)

@@ -47,10 +47,7 @@ NETWORK = """
 # A link-local address is usable, and a GID, when nobody else has it.
 AWAIT_LINK_LOCAL = """
     for dev in eth0 eth0.5; do
-        for i in $(seq $((100 * SLOWNESS))); do
-            ip -6 addr show dev $dev scope link | grep -q tentative || break
-            sleep 0.1
-        done
+        await 10 eval '! ip -6 addr show dev $dev scope link | grep -q tentative'
     done
     sleep 0.3
 """
@@ -352,10 +349,7 @@ UNBOND = """
     ip link del bond0
     ip addr replace 10.0.0.1/24 dev eth0
     ip link set eth0 up
-    for i in $(seq $((300 * SLOWNESS))); do
-        ibv_devinfo 2>/dev/null | grep -q ACTIVE && break
-        sleep 0.1
-    done
+    await 30 have_port_up
     sleep 1
 """
 

@@ -75,8 +75,7 @@ def views(kernel: str) -> None:
         guest.set_card("fail", "manage_arp:1!hold")
         guest.run("ip neigh add 10.0.0.77 lladdr 02:00:00:00:00:77 dev eth0")
         guest.run("qp-path --to 10.0.0.77 >/dev/null 2>&1 &\n"
-                  f"for i in $(seq 100); do grep manage_arp {FOLDER}/cqp && exit 0; sleep 0.1; "
-                  "done; exit 1")
+                  f"await 10 grep manage_arp {FOLDER}/cqp")
         text = show(guest, "cqp")
         assert values(text)["in_flight"] == "1", text
         assert re.search(r"^\d+ +manage_arp +index \d+ +\d+ waits$", text, re.M), text
@@ -89,9 +88,8 @@ def readers(kernel: str) -> None:
     """Readers stand in nobody's way: objects, resets, unbinding, unloading."""
     with Guest(Setup(kernel=kernel, allow=LINES)) as guest:
         pci = "/sys/bus/pci/devices/0000:01:00.0"
-        awaken = ("for i in $(seq 600); do [ -e /sys/class/infiniband/irdma0 ] && break; sleep 0.1; "
-                  "done; ip addr replace 10.0.0.1/24 dev eth0; ip link set eth0 up; sleep 2; "
-                  "qp-bringup >/dev/null")
+        awaken = ("await 60 have_rdma; ip addr replace 10.0.0.1/24 dev eth0; "
+                  "ip link set eth0 up; sleep 2; qp-bringup >/dev/null")
         guest.run(READERS + "sleep 1")
         guest.run("qp-bringup -n 3 >/dev/null")
         guest.run(f"echo 1 >{pci}/reset; {awaken}", timeout=180)
@@ -101,7 +99,6 @@ def readers(kernel: str) -> None:
                   f"echo $name >unbind && echo $name >bind; {awaken}", timeout=180)
         for _ in range(3):
             # A file that is open at the moment is a user of the module.
-            guest.run("for i in $(seq 1000); do rmmod irdma 2>/dev/null && break; done; "
-                      "insmod /host/irdma.ko")
+            guest.run("await 60 rmmod irdma 2>/dev/null; insmod /host/irdma.ko")
         guest.run(awaken, timeout=180)
         guest.run("touch /tmp/enough; wait")

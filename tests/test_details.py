@@ -29,9 +29,7 @@ def statistics(kernel: str) -> None:
     setup = Setup(kernel=kernel, driver="stock", files={"irdma.ko": module}, trace=trace)
     with Guest(setup) as guest:
         stock = counters(guest)
-        guest.run("rmmod irdma && insmod /host/irdma.ko && "
-                  "for i in $(seq 300); do [ -e /sys/class/infiniband/irdma0 ] && break; "
-                  "sleep 0.1; done")
+        guest.run("rmmod irdma && insmod /host/irdma.ko && await 30 have_rdma")
         ours = counters(guest)
         print(ours)
         assert ours.keys() == stock.keys(), ours.keys() ^ stock.keys()
@@ -114,8 +112,7 @@ def port(guest: Guest) -> dict:
 
 def await_port(guest: Guest, state: str) -> dict:
     """The port once it has that state."""
-    guest.run(f"for i in $(seq 200); do ibv_devinfo | grep -q {state} && exit 0; sleep 0.1; done; "
-              "exit 1")
+    guest.run(f"await 20 eval 'ibv_devinfo | grep -q {state}'")
     return port(guest)
 
 

@@ -106,19 +106,15 @@ def spoil(guest: Guest, steps: str) -> None:
 def watch(guest: Guest, count: int) -> List[int]:
     """Start ae-watch; the numbers of its queue pairs, whose work stays outstanding."""
     inject(guest, "send-hang")
-    output = guest.run(f"ae-watch -n {count} >/tmp/watch 2>&1 & echo $! >/tmp/watch.pid\n"
-                       "for i in $(seq $((600 * SLOWNESS))); do grep -q ready /tmp/watch && break\n"
-                       "kill -0 $! || break; sleep 0.1; done; cat /tmp/watch").output
-    assert "ready" in output, output
+    output = guest.run(f"start_until 60 ready /tmp/watch ae-watch -n {count} || exit 1\n"
+                       "echo $! >/tmp/watch.pid; cat /tmp/watch").output
     return [int(number) for number in re.findall(r"^qp (\d+)$", output, re.M)]
 
 
 def told(guest: Guest) -> Tuple[Dict[int, Watched], str]:
     """What ae-watch tells, of each queue pair and in all; it has ended well."""
     output = guest.run("read pid </tmp/watch.pid; kill -USR1 $pid\n"
-                       "for i in $(seq $((600 * SLOWNESS))); do kill -0 $pid 2>/dev/null || break\n"
-                       "sleep 0.1; done\n"
-                       "cat /tmp/watch").output
+                       "await 60 ended $pid; cat /tmp/watch").output
     print(output)
     words = re.compile(r"^qp (\d+) state=(\w*) events=(\S*) send=(\S*) recv=(\S*) "
                        r"wakeups=(\d+),(\d+)$", re.M)
@@ -359,11 +355,8 @@ def fatal(kernel: str) -> None:
 
 def wait_back(guest: Guest, times: int = 1) -> None:
     """The device was given up, reset for that many times, and serves again."""
-    guest.run("for i in $(seq $((600 * SLOWNESS))); do\n"
-              f"[ $(dmesg | grep -c 'asked for a reset') = {times} ] && break; sleep 0.1; done\n"
-              "sleep 1; for i in $(seq $((300 * SLOWNESS))); do\n"
-              "ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE && exit 0; sleep 0.1; done\n"
-              "dmesg | tail -30; exit 1")
+    guest.run(f"resets() {{ [ $(dmesg | grep -c 'asked for a reset') = {times} ]; }}\n"
+              "await 60 resets; sleep 1; await 30 have_port_up || { dmesg | tail -30; exit 1; }")
 
 
 def check_one_death(guest: Guest, why: str, times: int = 1) -> None:

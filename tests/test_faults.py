@@ -35,12 +35,8 @@ PARTS = {
     "states": "qp-bringup --sqd -p ceph; qp-bringup -p ucx-ud",
     "details": "rdma -r resource show qp; rdma statistic show",
     "classes": f"""
-        qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 & pid=$!
-        for i in $(seq 300); do
-            grep -q held /tmp/held && break
-            kill -0 $pid || break
-            sleep 0.1
-        done
+        start_until 30 held /tmp/held qp-path --to 10.0.0.1 --hold
+        pid=$!
         deaths() {{ dmesg | grep -c 'device is given up'; }}
         before=$(deaths)
         for class in 1 0; do

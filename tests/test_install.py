@@ -19,7 +19,7 @@ from testing import Skip, guests, test
 # What udev does when ice offers an RDMA function.
 AUTOLOAD = """
     modprobe $(sed -n 's/^MODALIAS=//p' /sys/bus/auxiliary/devices/ice.roce.*/uevent) || exit 1
-    for i in $(seq 300); do [ -n "$(ls /sys/class/infiniband)" ] && break; sleep 0.1; done
+    await 30 have_rdma
     modprobe ib_uverbs; ibv_devinfo | grep PORT_ACTIVE || exit 1
 """
 # The guests' modules lie in an image that cannot be written to.
@@ -229,7 +229,7 @@ def new_debian(deb: Path, releases: List[str], out: Path) -> Path:
 
 # What the tools of Debian say of the device, less the numbers that change when it comes anew.
 TOLD = r"""
-    for i in $(seq 300); do ibv_devinfo | grep -q PORT_ACTIVE && break; sleep 0.1; done
+    await 30 have_port_up
     udevadm settle
     ls /sys/bus/pci/devices/0000:01:00.0/infiniband /sys/bus/pci/devices/0000:01:00.0/net
     rdma dev show | cut -d' ' -f2-
@@ -241,10 +241,7 @@ TOLD = r"""
 """
 # What rdma-ndd has written; stock does not take it.
 DESCRIBED = r"""
-    for i in $(seq 300); do
-        grep -qx "guest1 rocep1s0" /sys/class/infiniband/rocep1s0/node_desc && exit
-        sleep 0.1
-    done
+    await 30 grep -qx "guest1 rocep1s0" /sys/class/infiniband/rocep1s0/node_desc && exit
     cat /sys/class/infiniband/*/node_desc; exit 1
 """
 # The administrator's part, so that there is a link.
@@ -255,7 +252,7 @@ ADDRESS = r"""
 # All services run, and what udev does of its own accord is done.
 BOOTED = r"""
     systemctl is-system-running --wait || { systemctl --failed; exit 1; }
-    for i in $(seq 600); do [ -n "$(ls /sys/class/infiniband)" ] && break; sleep 0.1; done
+    await 60 have_rdma
     udevadm settle
 """
 

@@ -13,10 +13,7 @@ def send_file(sender: Guest, receiver: Guest, listen: str, target: str) -> None:
                             "sha256sum </tmp/got")
     sent = sender.run(f"""
         head -c {MEGABYTES}M /dev/urandom >/tmp/file
-        for i in $(seq 50); do
-            socat -u FILE:/tmp/file {target}:5000 2>/dev/null && break
-            sleep 0.2
-        done
+        await 30 socat -u FILE:/tmp/file {target}:5000 2>/dev/null
         sha256sum </tmp/file""").output
     got = server.wait(120).output
     assert got == sent, f"sent {sent}, got {got}"

@@ -89,8 +89,7 @@ def dma_buf(kernel: str) -> None:
 
 LOAD = """
     {command}
-    for i in $(seq 300); do [ -e /sys/class/infiniband/irdma0 ] && break; sleep 0.1; done
-    [ -e /sys/class/infiniband/irdma0 ] || exit 1
+    await 30 have_rdma || exit 1
 """
 LIMITS = (0, 7)
 

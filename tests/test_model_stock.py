@@ -49,5 +49,4 @@ def ice_reload(kernel: str) -> None:
         for _ in range(3):
             guest.run("modprobe -r ice && modprobe ice && ip link set eth0 up")
             guest.run("ip link set eth0 down && ip link set eth0 up")
-        guest.run("for i in $(seq 100); do [ $(cat /sys/class/net/eth0/carrier) = 1 ] && exit 0; "
-                  "sleep 0.1; done; exit 1")
+        guest.run("await 10 have_carrier")

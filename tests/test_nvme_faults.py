@@ -81,7 +81,7 @@ SCRIPT
 """
 ENOUGH = "touch /tmp/enough"
 ENDED = """
-    for i in $(seq 900); do [ -s /tmp/ended ] && [ -s /tmp/written ] && break; sleep 0.1; done
+    await 90 test -s /tmp/ended -a -s /tmp/written
     cat /tmp/load
     [ -s /tmp/ended ] && [ -s /tmp/written ] && exit $(cat /tmp/ended)
     echo; for task in $(pidof fio python3); do cat /proc/$task/stack; done
@@ -98,15 +98,15 @@ def rounds(guest: Guest) -> int:
 def wait_rounds(guest: Guest, more: int = 1) -> None:
     """Wait until the load has been through so many times more."""
     until = rounds(guest) + more
-    guest.run(f"for i in $(seq 1800); do [ $(cat /tmp/rounds) -ge {until} ] && exit 0\n"
-              "[ -s /tmp/ended ] && break; sleep 0.1; done; cat /tmp/load; exit 1", timeout=240)
+    guest.run(f"through() {{ [ $(cat /tmp/rounds) -ge {until} ]; }}\n"
+              "await 180 eval 'through || [ -s /tmp/ended ]'\n"
+              "through || { cat /tmp/load; exit 1; }", timeout=240)
 
 
 def wait_state(guest: Guest, state: str) -> None:
     """Wait until the controller is in that state; an empty one: until it is gone."""
-    guest.run("for i in $(seq 2400); do\n"
-              f"[ \"$(cat /sys/class/nvme/nvme*/state 2>/dev/null)\" = '{state}' ] && exit 0\n"
-              "sleep 0.1; done; cat /sys/class/nvme/nvme*/state; exit 1", timeout=300)
+    guest.run("is() { [ \"$(cat /sys/class/nvme/nvme*/state 2>/dev/null)\" = \"$1\" ]; }\n"
+              f"await 240 is '{state}' || {{ cat /sys/class/nvme/nvme*/state; exit 1; }}", timeout=300)
 
 
 @contextlib.contextmanager
@@ -210,7 +210,7 @@ def path_loss(host: Guest, target: Guest, card: Guest, soft: Guest) -> None:
                 host.run("ip neigh flush dev eth0")
                 wait_state(host, "")
             link(card, True)
-            host.run("for i in $(seq 60); do ping -c 1 -W 2 $PEER_ADDRESS && exit 0; done; exit 1")
+            host.run("await 60 ping -c 1 -W 2 $PEER_ADDRESS")
             nvme.connect(PATIENT)
             written(nvme)
             print(nvme.fio(SHORT))
@@ -233,11 +233,7 @@ def path_loss_of_target(kernel: str) -> None:
 # Loaded again, and its address can be used.
 LOAD_AGAIN = """
     insmod /host/irdma.ko || exit 1
-    for i in $(seq 600); do
-        grep -qs ffff: /sys/class/infiniband/*/ports/1/gids/* && exit 0
-        sleep 0.1
-    done
-    exit 1
+    await 60 eval 'grep -qs ffff: /sys/class/infiniband/*/ports/1/gids/*'
 """
 
 

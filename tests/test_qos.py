@@ -105,17 +105,13 @@ class Held:
 
     def __init__(self, guest: Guest, specs: Sequence[str]) -> None:
         self._guest = guest
-        guest.run(f": >/tmp/held; qp-hold {' '.join(specs)} >>/tmp/held 2>&1 & echo $! >/tmp/pid")
-        self.qps = [int(n) for n in re.findall(r"^qp (\d+)$", self._await("held"), re.M)]
+        held = guest.run(f"start_until 60 held /tmp/held qp-hold {' '.join(specs)} || exit 1\n"
+                         "echo $! >/tmp/pid; cat /tmp/held").output
+        self.qps = [int(n) for n in re.findall(r"^qp (\d+)$", held, re.M)]
 
     def _await(self, word: str, seconds: int = 60) -> str:
         return self._guest.run(f"""
-            for i in $(seq $(({10 * seconds} * SLOWNESS))); do
-                grep -q '{word}' /tmp/held && break
-                kill -0 $(cat /tmp/pid) || break
-                sleep 0.1
-            done
-            cat /tmp/held; grep -q '{word}' /tmp/held""").output
+            await_word {seconds} '{word}' /tmp/held $(cat /tmp/pid) && cat /tmp/held""").output
 
     def _signal(self, name: str) -> None:
         self._guest.run(f": >/tmp/held; kill -{name} $(cat /tmp/pid)")

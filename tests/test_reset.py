@@ -31,7 +31,7 @@ ICE = [r"ice 0000:01:00.0: unable to move VSI idx 1 into aggregator 1 node"]
 
 # The address goes with the netdev.
 NETWORK = """{
-    for i in $(seq $((300 * SLOWNESS))); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
+    await 30 have_netdev
     ip addr replace 10.0.0.1/24 dev eth0 && ip link set eth0 up; }"""
 PCI = "/sys/bus/pci/devices/0000:01:00.0"
 
@@ -61,21 +61,15 @@ def begin(guest: Guest, options: str) -> None:
     """Start survivor; returns when it holds its objects."""
     guest.run(f"""
         rm -f /tmp/status /tmp/happened
-        (survivor --until /tmp/happened {options} >/tmp/survivor 2>&1
-         echo $? >/tmp/status) </dev/null >/dev/null 2>&1 &
-        for i in $(seq $((300 * SLOWNESS))); do
-            grep -q holding /tmp/survivor && exit 0
-            [ -e /tmp/status ] && break
-            sleep 0.1
-        done
-        cat /tmp/survivor; exit 1""")
+        run() {{ survivor --until /tmp/happened {options}; echo $? >/tmp/status; }}
+        start_until 30 holding /tmp/survivor run""")
 
 
 def finish(guest: Guest) -> None:
     """Wait for survivor; GuestFailure if it has found anything wrong."""
     print(guest.run("""
         touch /tmp/happened
-        for i in $(seq $((1200 * SLOWNESS))); do [ -e /tmp/status ] && break; sleep 0.1; done
+        await 120 test -e /tmp/status
         cat /tmp/survivor
         [ "$(cat /tmp/status)" = 0 ] && exit 0
         for t in /proc/$(pidof survivor)/task/*; do cat $t/comm $t/wchan $t/stack; done
@@ -211,11 +205,8 @@ def kernel_consumer(kernel: str) -> None:
     with Guest(setup_) as guest:
         def holds(times: int) -> None:
             guest.run(f"""
-                for i in $(seq $((600 * SLOWNESS))); do
-                    [ $(dmesg | grep -c 'verbs-test: holding') = {times} ] && exit 0
-                    sleep 0.1
-                done
-                dmesg | tail -20; exit 1""")
+                holds() {{ [ $(dmesg | grep -c 'verbs-test: holding') = {times} ]; }}
+                await 60 holds || {{ dmesg | tail -20; exit 1; }}""")
 
         guest.run("insmod /host/verbs_test.ko hold=1")
         # What happens, and whether an event tells of it before ib_core takes the device away.
@@ -261,9 +252,8 @@ def no_endless_resets(kernel: str) -> None:
              r"irdma.*: 4 resets have not helped: out of use", r"infiniband irdma\d: Couldn't"]
     with Guest(setup(kernel, allow)) as guest:
         spoil(guest, "create_qp=ffff.8029")
-        guest.run("qp-bringup && exit 1; for i in $(seq 900); do "
-                  "dmesg | grep -q 'have not helped' && exit 0; sleep 0.1; done; dmesg; exit 1",
-                  timeout=150)
+        guest.run("qp-bringup && exit 1; await 90 eval \"dmesg | grep -q 'have not helped'\" || "
+                  "{ dmesg; exit 1; }", timeout=150)
         print(guest.run("sleep 2; dmesg | grep irdma").output)
         asked = guest.kernel_log.count("asked for a reset")
         assert asked == 4, f"{asked} resets"
@@ -284,8 +274,8 @@ def registration_undone(kernel: str) -> None:
     with Guest(setup(kernel, [*DEATH, *UNDONE])) as guest:
         # The first reset comes at once, the next a second after it is planned.
         spoil(guest, fatal.format(":1"))
-        guest.run("qp-bringup && exit 1; for i in $(seq 300); do qp-bringup >/dev/null 2>&1 && "
-                  "exit 0; sleep 0.1; done; dmesg; exit 1", timeout=150)
+        guest.run("qp-bringup && exit 1; await 60 qp-bringup >/dev/null 2>&1 || { dmesg; exit 1; }",
+                  timeout=150)
         guest.run("cd /sys/bus/auxiliary/drivers/*irdma* && "
                   "echo ice.roce.* | tee /tmp/name >unbind")
         spoil(guest, f"{fatal.format('')},aq-update-vsi")
@@ -326,5 +316,4 @@ def any_moment(kernel: str) -> None:
     """Loads, unloads and resets while processes come, work and are killed."""
     with Guest(setup(kernel)) as guest:
         guest.run(ANY_MOMENT, timeout=200)
-        guest.run("for i in $(seq $((100 * SLOWNESS))); do qp-bringup && break; sleep 0.3; done && "
-                  "rmmod irdma")
+        guest.run("await 60 qp-bringup && rmmod irdma")

@@ -38,18 +38,17 @@ STOP_STORE = f"""
 # The disk that a login brings, as its host sees it.
 DISK = f"""
     modprobe sd_mod
-    for i in $(seq 300); do
+    found() {{
         for disk in /sys/block/sd*; do
             [ "$(cat $disk/size 2>/dev/null)" = $(({MIB} << 11)) ] || continue
-            [ -b /dev/${{disk##*/}} ] && echo /dev/${{disk##*/}} && exit 0
+            [ -b /dev/${{disk##*/}} ] && echo /dev/${{disk##*/}} && return
         done
-        sleep 0.1
-    done
-    exit 1
+        return 1
+    }}
+    await 30 found
 """
 NO_DISK = """
-    for i in $(seq 300); do [ -z "$(ls /sys/block | grep ^sd)" ] && exit 0; sleep 0.1; done
-    ls /sys/block; exit 1
+    await 30 eval '! ls /sys/block | grep -q ^sd' || { ls /sys/block; exit 1; }
 """
 
 TPG = f"{LIO}/iscsi/{IQN}/tpgt_1"

@@ -160,5 +160,4 @@ def reset(guest: Guest) -> None:
     assert steps == ["given_up", "planned", "asked", "removing", "up"], events
     assert events[0].fields["why"] == "critical error of the protocol engine", events
     assert events[2].fields["attempt"] == "1" and events[2].fields["error"] == "0", events
-    guest.run("for i in $(seq 300); do [ -e /sys/class/infiniband/irdma0 ] && break; sleep 0.1; "
-              "done; ip addr replace 10.0.0.1/24 dev eth0; ip link set eth0 up; sleep 2")
+    guest.run("await 30 have_rdma; ip addr replace 10.0.0.1/24 dev eth0; ip link set eth0 up; sleep 2")

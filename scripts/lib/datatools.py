@@ -20,21 +20,15 @@ LISTENS = "ss -Hltn | grep -q . || rdma res show cm_id | grep -q LISTEN"
 
 SERVE = """
     timeout {limit} {command} & server=$!
-    for i in $(seq 600); do
-        {{ {ready}; }} && break
-        kill -0 $server 2>/dev/null || break
-        sleep 0.1
-    done
+    ready() {{ {ready}; }}
+    await 60 eval 'ready || ended $server'
     echo {mark}
     wait $server
 """
 ALONE = """
     timeout {limit} {server} >/tmp/served 2>&1 & server=$!
-    for i in $(seq 600); do
-        {{ {ready}; }} && break
-        kill -0 $server 2>/dev/null || break
-        sleep 0.1
-    done
+    ready() {{ {ready}; }}
+    await 60 eval 'ready || ended $server'
     timeout {limit} {client}; status=$?
     wait $server || {{ status=1; cat /tmp/served; }}
     exit $status

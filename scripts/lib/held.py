@@ -8,16 +8,13 @@ Scripts for Guest.run(). The program is tests/guest/qp-path.c.
 def hold(to: str = "10.0.0.1", more: str = "") -> str:
     """Start it; done when the queue pair is in RTS. more: further options."""
     return f"""
-        qp-path --to {to} {more} --hold >/tmp/held 2>&1 &
+        start_until 30 held /tmp/held qp-path --to {to} {more} --hold || exit 1
         echo $! >/tmp/held.pid
-        for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
-        grep -q held /tmp/held || {{ cat /tmp/held; exit 1; }}
     """
 
 
 # End it; done when its objects are destroyed.
 LET_GO = """
     kill $(cat /tmp/held.pid)
-    for i in $(seq 300); do grep -q PASS /tmp/held && break; sleep 0.1; done
-    grep -q PASS /tmp/held || { cat /tmp/held; exit 1; }
+    await_word 30 PASS /tmp/held $(cat /tmp/held.pid) || exit 1
 """

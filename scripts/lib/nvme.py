@@ -69,22 +69,17 @@ STOP = f"""
 
 # Until then numbers of devices are in use.
 VANISH = """
-    for i in $(seq 600); do
-        [ -z "$(ls /sys/class/nvme /sys/class/nvme-subsystem | grep nvme[0-9])" ] && exit 0
-        sleep 0.1
-    done
-    exit 1
+    await 60 eval '! ls /sys/class/nvme /sys/class/nvme-subsystem | grep -q nvme[0-9]'
 """
 # Disks in the order of namespace numbers; 6.12 names them as it finds them.
 APPEAR = f"""
-    for i in $(seq 600); do
+    appeared() {{
         disks=$(cd /sys/block && grep -H . nvme*n*/nsid 2>/dev/null | grep -v nvme[0-9]*c |
                 sort -t : -k 2 -n | cut -d / -f 1)
         [ $(echo $disks | wc -w) = {DISKS} ] && (cd /dev && ls $disks >/dev/null 2>&1) &&
-            echo $disks && exit 0
-        sleep 0.1
-    done
-    exit 1
+            echo $disks
+    }}
+    await 60 appeared
 """
 
 SUMS = "(cd {} && find . -xdev -type f -print0 | sort -z | xargs -0 sha256sum)"

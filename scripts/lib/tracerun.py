@@ -26,16 +26,9 @@ COMMAND_SECONDS = 120
 
 # Addresses and memory as equal as they can be made in two runs.
 KERNEL_PARAMETERS = "norandmaps transparent_hugepage=never hugepages=4"
-AWAIT_DEVICE = """
-for i in $(seq 300); do
-    [ -n "$(ls /sys/class/infiniband)" ] && exit 0
-    sleep 0.1
-done
-exit 1
-"""
 LOAD = {
-    "stock": f"modprobe irdma || exit 1\n{AWAIT_DEVICE}",
-    "ours": f"insmod /host/irdma.ko || exit 1\n{AWAIT_DEVICE}",
+    "stock": "modprobe irdma && await 30 have_rdma",
+    "ours": "insmod /host/irdma.ko && await 30 have_rdma",
 }
 # What the drivers tell of refused modifications and of events.
 ALLOW = {
@@ -57,8 +50,8 @@ class Phase:
 
 # The port's traffic classes change, and change back, while a queue pair lives.
 CLASSES = """
-    qp-path --to 10.0.0.1 --hold >/tmp/held 2>&1 & pid=$!
-    for i in $(seq 300); do grep -q held /tmp/held && break; sleep 0.1; done
+    start_until 30 held /tmp/held qp-path --to 10.0.0.1 --hold
+    pid=$!
     dcb ets set dev eth0 tc-tsa all:ets tc-bw 0:50 1:50 2:0 3:0 4:0 5:0 6:0 7:0 prio-tc all:0 6:1
     sleep 1
     dcb ets set dev eth0 tc-tsa all:ets tc-bw 0:100 1:0 2:0 3:0 4:0 5:0 6:0 7:0 prio-tc all:0
