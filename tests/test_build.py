@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import List
 
-from common import SCRIPTS, TOP
+from common import BUILD, SCRIPTS, TOP
 from testing import Skip, test
 
 FULL_KERNELS = ("6.1",)
@@ -68,6 +68,18 @@ def sources_have_licence_and_size() -> None:
 @test(needs=(), guests=0, kernels=None)
 def format_is_kept() -> None:
     run("make", "--no-print-directory", "format-check")
+
+
+@test(needs=(), guests=0, kernels=None)
+def headers_are_followed() -> None:
+    """An object is built again when its header changes, however its folder is named."""
+    here = TOP / "tests/driver"
+    with tempfile.TemporaryDirectory(dir=BUILD) as out:
+        make = ["make", "-s", "-C", str(here)]
+        subprocess.run([*make, f"OUT={os.path.relpath(out, here)}"], check=True)
+        for changed, status in ([], 0), (["-W", "../../shim/kernel.h"], 1):
+            done = subprocess.run([*make, f"OUT={out}", "-q", *changed])
+            assert done.returncode == status, changed
 
 
 @test(needs=(), guests=0, kernels=None)
