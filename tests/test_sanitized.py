@@ -138,10 +138,13 @@ NO_MEMORY = [r"irdma.*: (bring-up failed|no memory)", r"irdma.*: probe .*failed 
              r"infiniband irdma\d: Couldn't ", r"vmalloc error: ", r"Call Trace:",
              r"workqueue: Failed to (create|allocate) a rescuer ", r"kobject_add_internal failed",
              r"debugfs: out of free dentries"]
-# And of a module that the kernel has no memory to load.
+# And of a module that the kernel has no memory to load: its symbols, events, types, links.
 NO_MODULE = [r"irdma: Unknown symbol \w+ \(err -12\)", r"\berror code is -12$",
+             r"No memory to create event subsystem irdma", r"Failed to create system directory irdma",
+             r"BPF: Max chain length or cycle detected", r"failed to \w+ module \[irdma\] BTF",
              r"kobject: can not set name properly!",
-             r"bus_add_driver: (uevent attr |add_bind_files)\(irdma\) failed"]
+             r"bus_add_driver: (uevent attr |add_bind_files)\(irdma\) failed",
+             r"bus_add_driver: failed to create module links for irdma"]
 
 
 def show_failures(output: str) -> None:
