@@ -164,6 +164,19 @@ void fewer_qps_for_few_reads()
 	EXPECT(none.world->said("no number of QPs fits"));
 }
 
+/* More groups than can be named, which must not make the hash table overflow. */
+void hash_table_of_too_many_groups()
+{
+	Bare b;
+	REQUIRE(b.ready);
+	b.segments(4096);
+	b.offer(HmcObject::fsimc, 1 << 28);
+	b.offer_size(HmcObject::fsimc, 0);
+	b.engine->fpm.set(hw::fpm_query::hash_multiplier, 8);
+	REQUIRE(b.size().ok());
+	EXPECT(b.hmc().count(HmcObject::hte) >= 8 * b.hmc().count(HmcObject::qp));
+}
+
 /* Few segments: page lists and MRs shrink first. */
 void few_segments()
 {
@@ -287,6 +300,42 @@ void random_offers()
 		check_counts(b);
 	}
 	note("%u of 400 offers taken", taken);
+}
+
+/* Any words as an answer: an error, or objects that lie where the device has room for them. */
+void random_answers()
+{
+	Random random(10);
+	u32 taken = 0;
+
+	for (u32 i = 0; i < 400; i++) {
+		Bare b;
+		REQUIRE(b.ready);
+		for (hw::Le64 &word : b.engine->fpm.qw) {
+			u64 count = random.next() >> random.below(32);
+			u64 size = random.below(4) ? random.below(18) : random.next();
+
+			if (random.below(4) == 0)
+				word.set(size << 32 | count);
+		}
+		Status status = b.size();
+		if (!status.ok()) {
+			EXPECT(status.is(Error::protocol) || status.is(Error::invalid));
+			continue;
+		}
+		taken++;
+		u64 end = b.engine->fpm.get(hw::fpm_query::first_sd) +
+			  b.engine->fpm.get(hw::fpm_query::max_sds);
+		for (const auto &info : hw::hmc_object_info) {
+			u64 bytes = b.hmc().count(info.object) *
+				    object_bytes(info.object, b.engine->fpm);
+
+			if (b.hmc().base(info.object) + bytes > end * hw::sd_bytes)
+				FAIL("%s ends beyond segment %llu", info.name, end);
+		}
+	}
+	EXPECT(taken);
+	note("%u of 400 answers taken", taken);
 }
 
 void layouts_that_cannot_be()
@@ -517,10 +566,12 @@ constexpr bridge_case cases[] = {
 	TEST(counts_for_each_number_of_qps),
 	TEST(fewer_qps_by_limits_sel),
 	TEST(fewer_qps_for_few_reads),
+	TEST(hash_table_of_too_many_groups),
 	TEST(few_segments),
 	TEST(counts_of_the_stock_driver),
 	TEST(offers_that_cannot_be),
 	TEST(random_offers),
+	TEST(random_answers),
 	TEST(layouts_that_cannot_be),
 	TEST(device_that_gives_less),
 	TEST(pool_against_a_reference),

@@ -173,7 +173,9 @@ void Hmc::set_counts(const Wish &wish)
 
 		return free_list.block ? object(of).count / free_list.block : 0;
 	};
-	u32 hashed = align_up(wish.qps + count(HmcObject::fsimc), 512u);
+	/* No more groups than can be named, so that the product stays within 32 bits. */
+	u32 groups = min(count(HmcObject::fsimc), hw::max_mcast_groups);
+	u32 hashed = align_up(wish.qps + groups, 512u);
 
 	count(HmcObject::qp) = wish.qps;
 	count(HmcObject::cq) = min(2 * wish.qps, count(HmcObject::cq));
