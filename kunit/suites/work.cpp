@@ -585,65 +585,89 @@ void forged_completions()
 	EXPECT_EQ(other.poll(), 0);
 }
 
-/* A CQ whose every entry is valid: as many completions as there is room for, then an end. */
+/*
+ * A CQ whose every entry is valid: as many completions as there is room for, then an end. The same
+ * if each has an extended one.
+ */
 void cq_that_never_ends()
 {
-	Scene s;
-	REQUIRE(s.ready);
-	Worker w(s);
-	REQUIRE(w.qp.bring_up(SHIM_QPS_RTS));
-	auto &cq = s.engine().cq(w.cq());
-	auto *ring = static_cast<hw::Cqe *>(s.world().dma(cq.ring.bus, cq.size * 32));
-	u32 posted = 0;
+	for (u32 extended = 0; extended < 2; extended++) {
+		Scene s;
+		REQUIRE(s.ready);
+		Worker w(s);
+		REQUIRE(w.qp.bring_up(SHIM_QPS_RTS));
+		auto &cq = s.engine().cq(w.cq());
+		auto *ring = static_cast<hw::Cqe *>(s.world().dma(cq.ring.bus, cq.size * 32));
+		u32 posted = 0;
 
-	REQUIRE(ring != nullptr);
-	while (w.receive(posted) == 0)
-		posted++;
-	for (u32 i = 0; i < cq.size; i++) {
-		ring[i] = w.received(0, 10);
-		ring[i].set(hw::cqe::valid, 1);
+		REQUIRE(ring != nullptr);
+		while (w.receive(posted) == 0)
+			posted++;
+		for (u32 i = 0; i < cq.size; i++) {
+			ring[i] = w.received(0, 10);
+			ring[i].set(hw::cqe::extended, extended);
+			ring[i].set(hw::cqe::valid, 1);
+		}
+		EXPECT_EQ(w.poll(), 1); /* the oldest, once; the others fit nothing */
+		EXPECT_EQ(w.poll(), 0);
+		for (u32 i = 0; i < cq.size; i++)
+			ring[i].set(hw::cqe::valid, 0); /* "new" again on the second lap */
+		EXPECT(w.poll() <= 1);
 	}
-	EXPECT_EQ(w.poll(), 1); /* the oldest, once; the others fit nothing */
-	EXPECT_EQ(w.poll(), 0);
-	for (u32 i = 0; i < cq.size; i++)
-		ring[i].set(hw::cqe::valid, 0); /* "new" again on the second lap */
-	EXPECT(w.poll() <= 1);
 }
 
 /* Random bytes as completions: nothing but what was posted ever comes out. */
-void noise()
+void noise_of(u32 type)
 {
 	Scene s;
 	REQUIRE(s.ready);
-	Worker w(s);
+	Worker w(s, type);
 	REQUIRE(w.qp.bring_up(SHIM_QPS_RTS));
 	Random random(11);
-	u32 posted = 0, polled = 0;
+	u32 posted = 0, polled = 0, received = 0;
+	u64 last[2] = {}; /* of receives, of sends */
 
 	for (u32 i = 0; i < 3000; i++) {
 		hw::Cqe cqe;
 
 		if (w.receive(1000 + posted) == 0)
 			posted++;
-		if (w.send(SHIM_WR_SEND, 1, 1000000 + i) == 0)
+		if (type == SHIM_QPT_RC && w.send(SHIM_WR_SEND, 1, 1000000 + i) == 0)
 			posted++;
 		for (hw::Le64 &word : cqe.qw)
 			word.set(random.next64());
 		if (random.below(2))
 			cqe.set(hw::cqe::qp, w.number());
-		if (random.below(2))
-			cqe.set(hw::cqe::wqe_index, random.below(32));
-		cqe.set(hw::cqe::extended, 0);
+		if (random.below(2)) /* of a send, or of the next receive */
+			cqe.set(hw::cqe::wqe_index,
+				random.below(2) ? random.below(512)
+						: received % w.qp.qp_result.rq_size << 1);
+		if (random.below(2)) /* else what follows belongs to it */
+			cqe.set(hw::cqe::extended, 0);
 		(void)w.complete(cqe);
 		int n = w.poll();
 		polled += static_cast<u32>(n);
-		for (int k = 0; k < n; k++)
-			if (w.wc[k].wr_id < 1000 || w.wc[k].status > 21)
-				return FAIL("completion %llu, status %u", w.wc[k].wr_id,
+		for (int k = 0; k < n; k++) {
+			u64 id = w.wc[k].wr_id;
+			bool sent = id >= 1000000;
+
+			/* In order, and so none twice. */
+			if (id < 1000 || id <= last[sent] || w.wc[k].status > 21)
+				return FAIL("completion %llu after %llu, status %u", id, last[sent],
 					    w.wc[k].status);
+			last[sent] = id;
+			received += !sent;
+		}
 	}
-	EXPECT(polled <= posted);
+	EXPECT(polled > 100 && polled <= posted);
 	EXPECT_EQ(w.qp.state(), SHIM_QPS_RTS);
+	note("%u of %u requests ended", polled, posted);
+}
+
+void noise()
+{
+	noise_of(SHIM_QPT_RC);
+	noise_of(SHIM_QPT_UD);
 }
 
 /* ---- Flush ---- */
