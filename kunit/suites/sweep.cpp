@@ -3,12 +3,15 @@
  * Each CQP command of bring-up, of each verb that gives one, and of the way
  * down, each time with one of them answered in another manner: refused, late,
  * never, twice, about another command, with another's cookie, with the valid
- * bit of the lap before. A verb succeeds or returns an errno; nothing is left;
- * afterwards the device works, or it is dead, said so once and asked for a
- * reset once. The world and the engine check all that is done meanwhile.
+ * bit of the lap before, not at all since the card is pulled out. A verb
+ * succeeds or returns an errno; nothing is left; afterwards the device works,
+ * or it is dead, said so once and asked for a reset once. The world and the
+ * engine check all that is done meanwhile.
  *
- * Also each event of each object, and what a CEQ tells of a CQ that is gone.
+ * Also each allocation of a life and of the way down, each event of each
+ * object, and what a CEQ tells of a CQ that is gone.
  */
+#include "eq/ae_table.h"
 #include "fake/rig.h"
 #include "hw/ae_codes.h"
 
@@ -28,6 +31,7 @@ struct Manner {
 	const char *name;
 	Outcome outcome; /**< of the command */
 	void (*spoil)(Answer &answer);
+	bool pulls_out = false; /**< the card is off the bus from then on */
 };
 
 /* A second is when a waiter looks for itself; two are the deadline in a removal, ten else. */
@@ -54,6 +58,8 @@ constexpr Manner manners[] = {
 	{"answered in the lap before", Outcome::death, [](Answer &a) { a.stale = true; }},
 	{"in need of a reset", Outcome::death,
 	 [](Answer &a) { a.fail(hw::cqp_error::command, hw::cqp_error::needs_reset); }},
+	{"met by a card that is gone", Outcome::death, [](Answer &a) { a.carry_out = false; },
+	 true},
 };
 constexpr u32 manner_count = array_size(manners);
 
@@ -86,6 +92,7 @@ struct Fault {
 		op = c.op;
 		without_ccq = !engine.cq(hw::ccq_number).there;
 		how->spoil(a);
+		engine.gone = how->pulls_out;
 	}
 	/** To be said when something is wrong. */
 	void blame(const char *what) const
@@ -191,8 +198,10 @@ struct Life {
 		u64 start = rig.world().now();
 		int err = verb();
 
+		bool excused = (fault && fault->struck) || rig.world().allocation_failed();
+
 		failed += err != 0;
-		if (err && (!fault || !fault->struck || err > 0 || err < -4095))
+		if (err && (!excused || err > 0 || err < -4095))
 			FAIL("%s: %d without a fault", name, err);
 		if (fault && dead && rig.world().now() - start > 100 * World::ms)
 			fault->blame(name);
@@ -205,7 +214,8 @@ struct Life {
 			EXPECT_EQ(destroy(false), 0);
 	}
 
-	int make(u64 start, u64 length, irdma_mr *&mr, irdma_mr_kind kind = IRDMA_MR_MEMORY)
+	int make(u64 start, u64 length, irdma_mr *&mr, irdma_mr_kind kind = IRDMA_MR_MEMORY,
+		 s32 dmabuf = -1)
 	{
 		irdma_mr_params p = {};
 		u32 pages = static_cast<u32>(length / 4096), lkey, rkey;
@@ -216,7 +226,7 @@ struct Life {
 		p.access = SHIM_ACCESS_LOCAL_WRITE;
 		p.pd = pd;
 		p.uctx = uctx;
-		p.dmabuf = -1;
+		p.dmabuf = dmabuf;
 		p.cq_pages = pages;
 		p.sq_pages = pages - 2;
 		p.rq_pages = 1;
@@ -255,6 +265,8 @@ void Life::memory()
 			forget(other);
 		forget(mr);
 	}
+	if (go("DMA-BUF", [&] { return make(0x600000, 0x4000, mr, IRDMA_MR_MEMORY, 5); }))
+		forget(mr);
 	if (go("DMA MR", [&] { return irdma_mr_dma(rig.c(), pd, 1, &mr, &lkey, &rkey); }))
 		forget(mr);
 	if (go("MR for fast registration",
@@ -279,12 +291,13 @@ void Life::queues_of_a_process()
 	u32 size;
 
 	for (u32 i = 0; i < 4; i++)
-		EXPECT_EQ(make(at[i],
-			       i == 2	? 0x6000
-			       : i == 3 ? 0x2000
-					: 0x1000,
-			       rings[i], i == 2 ? IRDMA_MR_QP : IRDMA_MR_CQ),
-			  0);
+		go("ring", [&] {
+			return make(at[i],
+				    i == 2   ? 0x6000
+				    : i == 3 ? 0x2000
+					     : 0x1000,
+				    rings[i], i == 2 ? IRDMA_MR_QP : IRDMA_MR_CQ);
+		});
 	c.entries = 100;
 	c.ib = &ib_cq;
 	c.uctx = p.uctx = uctx;
@@ -316,7 +329,8 @@ void Life::queues_of_a_process()
 		end("end of a CQ", [&](bool f) { return irdma_cq_destroy(cq, f); });
 	}
 	for (irdma_mr *ring : rings)
-		EXPECT_EQ(irdma_mr_deregister(ring, false), 0);
+		if (ring)
+			EXPECT_EQ(irdma_mr_deregister(ring, false), 0);
 }
 
 /* Through all states, by the consumer and by an event; meanwhile traffic classes change. */
@@ -436,7 +450,7 @@ void check_afterwards(Stage &s, const Fault &fault)
 
 	if (dead != (fault.how->outcome == Outcome::death))
 		fault.blame(dead ? "dead" : "not dead");
-	if (s.world().fatal != dead || s.world().resets != dead)
+	if (s.world().fatal != dead || s.world().resets != (dead && !fault.how->pulls_out))
 		fault.blame("told or reset another number of times");
 	if (probe.bring_up(SHIM_QPS_RTS) == dead)
 		fault.blame(dead ? "a dead device works" : "it does not work any more");
@@ -580,9 +594,11 @@ void each_command_of_bring_up()
 			if (fault.without_ccq && !err ? how.outcome == Outcome::failure
 						      : !err != (how.outcome == Outcome::success))
 				fault.blame(err ? "bring-up failed" : "bring-up went well");
-			if (err && (s.rig->up() || s.engine().has_cqp() ||
-				    s.world().dma_buffers() || s.world().allocations()))
+			if (err &&
+			    (s.rig->up() || s.world().dma_buffers() || s.world().allocations() ||
+			     (s.engine().has_cqp() && !how.pulls_out)))
 				fault.blame("something is left");
+			s.engine().gone = false;
 			if (err)
 				s.engine().reset();
 		}
@@ -595,9 +611,9 @@ void each_command_of_bring_up()
 
 /**
  * The device goes, and with it what consumers have; then it is stopped. Returns how many commands
- * that took; the fault is meant for them.
+ * that took; the fault is meant for them, or fails their @allocation, if any.
  */
-u32 take_down(Rig &rig, Fault &fault)
+u32 take_down(Rig &rig, Fault &fault, u32 allocation = 0)
 {
 	const u32 ip[4] = {0, 0, 0, 0xe0000105};
 	const u8 mac[6] = {1, 0, 0x5e, 0, 1, 5};
@@ -619,6 +635,7 @@ u32 take_down(Rig &rig, Fault &fault)
 		EXPECT_EQ(irdma_mcast_attach(rig.c(), ud.qp, ip, true, mac), 0);
 		before = rig.engine().commands;
 		fault.nth = fault.seen + nth;
+		rig.world().fail_allocation(allocation);
 		irdma_device_registered(rig.c());
 		EXPECT(irdma_device_removing(rig.c()));
 		life.go("detachment", [&] { return irdma_mcast_detach(rig.c(), ud.qp, ip, true); });
@@ -651,7 +668,7 @@ void each_command_of_removal()
 			return FAIL("there is no command %u", nth);
 		spoilt[static_cast<u32>(fault.op)]++;
 		*died += s.world().said("device is given up");
-		if (s.engine().has_cqp())
+		if (s.engine().has_cqp() && !how.pulls_out)
 			fault.blame("the control QP is left");
 		if (s.world().fatal || s.world().resets)
 			fault.blame("a device that goes is reset");
@@ -688,6 +705,71 @@ void each_command_was_met()
 	note("%u kinds of commands, %u faults", static_cast<u32>(array_size(used)), all);
 }
 
+/* ---- Allocations ---- */
+
+/* Beside others some of them where each takes its time: under a kernel that checks itself. */
+u32 allocation_stride()
+{
+	return bridge_stride() > 5 ? bridge_stride() : 1;
+}
+
+/* Each allocation of a part of a life fails once: an errno or success, nothing is left, all works. */
+void each_allocation_of_a_life()
+{
+	Totals totals = {};
+
+	for (const Part &part : parts) {
+		Stage s;
+		bool any = true;
+
+		REQUIRE(s.ready);
+		s.rig->announce();
+		for (u32 nth = 1; any; nth += allocation_stride()) {
+			begin(s);
+			{
+				Life life(*s.rig);
+
+				s.world().fail_allocation(nth);
+				live(s, part, life);
+				any = s.world().allocation_failed();
+				totals.failures += life.failed;
+			}
+			s.world().fail_allocation(0);
+			totals.cases += any;
+			if (s.engine().objects())
+				return FAIL("%s: something is left after allocation %u", part.name,
+					    nth);
+			KernelQp probe(*s.rig);
+			if (s.rig->device().dead() || !probe.bring_up(SHIM_QPS_RTS))
+				return FAIL("%s: it does not work after allocation %u", part.name,
+					    nth);
+		}
+	}
+	note("%u allocations failed, %u verbs with them", totals.cases, totals.failures);
+	EXPECT(totals.failures != 0);
+}
+
+/* The same of the way down, where nobody can do anything about it. */
+void each_allocation_of_removal()
+{
+	bool any = true;
+	u32 cases = 0;
+
+	for (u32 nth = 1; any; nth += allocation_stride()) {
+		Stage s;
+		REQUIRE(s.ready);
+		Fault none(s.engine(), 0, manners[0]);
+
+		take_down(*s.rig, none, nth);
+		any = s.world().allocation_failed();
+		cases += any;
+		s.world().fail_allocation(0);
+		EXPECT(!s.engine().has_cqp());
+		EXPECT(!s.world().said("device is given up"));
+	}
+	note("%u allocations failed", cases);
+}
+
 /* ---- Events ---- */
 
 /*
@@ -722,16 +804,23 @@ void each_event_of_each_object()
 				s.world().settle();
 				events++;
 			}
-		errors += qp.state() == SHIM_QPS_ERR;
-		EXPECT(qp.state() == SHIM_QPS_ERR || qp.state() == SHIM_QPS_RTS);
+		const AeInfo &info = ae_info(code);
+		bool stops = info.action == AeAction::qp_error,
+		     breaks = info.action == AeAction::cq_error;
+
+		errors += stops;
+		EXPECT_EQ(qp.state(), stops ? SHIM_QPS_ERR : SHIM_QPS_RTS);
 		EXPECT_EQ(other.state(), SHIM_QPS_RTS);
 		EXPECT(!s.rig->device().dead());
+		/* Whom it concerns is told, once; nobody else is told of anything. */
+		EXPECT_EQ(s.world().times_told(&qp.ib_qp, info.qp_event), stops);
+		EXPECT_EQ(s.world().times_told(&qp.ib_cq, SHIM_EVENT_CQ_ERR), breaks);
+		EXPECT_EQ(s.world().told_count, stops + breaks);
+		s.world().told_count = 0;
 		gone_qp = qp.number();
 		gone_cq = qp.cq_result.number;
 	}
 	EXPECT_EQ(s.engine().aeqes_given_back, events);
-	EXPECT_EQ(s.world().times_told(&other.ib_qp, SHIM_EVENT_QP_FATAL), 0);
-	EXPECT_EQ(s.world().times_told(&other.ib_cq, SHIM_EVENT_CQ_ERR), 0);
 	note("%u codes, %u events, %u QPs stopped", codes, events, errors);
 }
 
@@ -786,6 +875,7 @@ void completion_events_of_a_destroyed_cq()
 constexpr bridge_case cases[] = {
 	TEST(each_command_of_bring_up),	 TEST(each_command_of_a_life),
 	TEST(each_command_of_removal),	 TEST(each_command_was_met),
+	TEST(each_allocation_of_a_life), TEST(each_allocation_of_removal),
 	TEST(each_event_of_each_object), TEST(completion_events_of_a_destroyed_cq),
 };
 
