@@ -16,27 +16,32 @@ namespace irdma {
 struct McastGroups::Group {
 	static constexpr unsigned capacity = hw::mcast_members_per_group;
 
+	/** One that is attached several times, by other LIDs, is as often detached. */
+	struct Member {
+		u32 qp; /**< number, 0: free */
+		u32 uses;
+	};
+
 	Id id;
 	DmaBuffer words;	      /**< the members, as the device reads them */
 	cmd::McastWords command = {}; /**< that made it */
 	IpAddress ip;
-	QosPlacement placement;	    /**< as that of its first member */
-	u32 members[capacity] = {}; /**< numbers of QPs, 0: free */
+	QosPlacement placement; /**< as that of its first member */
+	Member members[capacity] = {};
 	ListNode<Group> node{this};
 
-	unsigned index_of(u32 qp) const
+	Member *find(u32 qp)
 	{
-		unsigned i = 0;
-
-		while (i < capacity && members[i] != qp)
-			i++;
-		return i;
+		for (Member &member : members)
+			if (member.qp == qp)
+				return &member;
+		return nullptr;
 	}
 
 	bool empty() const
 	{
-		for (u32 qp : members)
-			if (qp)
+		for (const Member &member : members)
+			if (member.qp)
 				return false;
 		return true;
 	}
@@ -47,9 +52,9 @@ struct McastGroups::Group {
 		hw::Le64 *word = words.as<hw::Le64>();
 		unsigned n = 0;
 
-		for (u32 qp : members)
-			if (qp)
-				word[n++].set(hw::cqp_mcast::member_qp.put(qp) |
+		for (const Member &member : members)
+			if (member.qp)
+				word[n++].set(hw::cqp_mcast::member_qp.put(member.qp) |
 					      hw::cqp_mcast::member_valid.put(1));
 		while (n < capacity)
 			word[n++].set(0);
@@ -95,7 +100,7 @@ Status McastGroups::make_group(Qp &qp, const IpAddress &ip, u64 mac)
 	group->id = id.take();
 	group->words = words.take();
 	group->ip = ip;
-	group->members[0] = qp.number();
+	group->members[0] = {qp.number(), 1};
 	group->write_words();
 	group->command = {
 		.group = group->id.value(),
@@ -118,15 +123,15 @@ Status McastGroups::make_group(Qp &qp, const IpAddress &ip, u64 mac)
 
 Status McastGroups::add_member(Group &group, u32 qp)
 {
-	unsigned slot = group.index_of(0);
+	Group::Member *free = group.find(0);
 
-	if (slot == Group::capacity)
+	if (!free)
 		return Error::no_space;
-	group.members[slot] = qp;
+	*free = {qp, 1};
 	group.write_words();
 	auto changed = device_.cqp.run(cmd::ModifyMcast{group.command});
 	if (!changed.ok()) {
-		group.members[slot] = 0;
+		*free = {};
 		group.write_words();
 	}
 	return changed.status();
@@ -135,7 +140,7 @@ Status McastGroups::add_member(Group &group, u32 qp)
 /* The member goes, whatever the device says. */
 void McastGroups::remove_member(Group &group, u32 qp)
 {
-	group.members[group.index_of(qp)] = 0;
+	*group.find(qp) = {};
 	group.write_words();
 	if (!group.empty()) {
 		(void)device_.cqp.run(cmd::ModifyMcast{group.command}).ok();
@@ -156,8 +161,10 @@ Status McastGroups::attach(Qp &qp, const IpAddress &ip, u64 mac)
 
 	if (!group)
 		return make_group(qp, ip, mac);
-	if (group->index_of(qp.number()) != Group::capacity)
+	if (Group::Member *member = group->find(qp.number())) {
+		member->uses++;
 		return {};
+	}
 	return add_member(*group, qp.number());
 }
 
@@ -165,10 +172,12 @@ Status McastGroups::detach(Qp &qp, const IpAddress &ip)
 {
 	MutexGuard guard(mutex_);
 	Group *group = find(ip);
+	Group::Member *member = group ? group->find(qp.number()) : nullptr;
 
-	if (!group || group->index_of(qp.number()) == Group::capacity)
+	if (!member)
 		return Error::invalid;
-	remove_member(*group, qp.number());
+	if (!--member->uses)
+		remove_member(*group, qp.number());
 	return {};
 }
 
@@ -180,7 +189,7 @@ void McastGroups::forget(Qp &qp)
 		Group &group = *at;
 
 		++at; /* the group may go */
-		if (group.index_of(qp.number()) != Group::capacity)
+		if (group.find(qp.number()))
 			remove_member(group, qp.number());
 	}
 }
@@ -219,8 +228,9 @@ static IpAddress address(const u32 ip[4], bool ipv4)
  * @ipv4: whether it is IPv4
  * @mac: the address's MAC
  *
- * May sleep. Return: 0, also if it was attached before; -ENOMEM; -ENOSPC if the group is full or
- * there are no more groups; -ENODEV if the device does not answer.
+ * May sleep. Return: 0, also if it was attached before, and is then to be detached as often;
+ * -ENOMEM; -ENOSPC if the group is full or there are no more groups; -ENODEV if the device does not
+ * answer.
  */
 int irdma_mcast_attach(irdma_device *device, irdma_qp *qp, const u32 ip[4], bool ipv4,
 		       const u8 mac[6])
