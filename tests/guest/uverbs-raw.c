@@ -2,11 +2,12 @@
 /*
  * Talks to /dev/infiniband/uverbsN without any library, to reach what a library
  * never sends: driver data of every length, with right, zero and random
- * content, commands with random fields and handles, broken headers, and mmap()
- * of every offset. Nothing is judged here but that each call returns; the test
- * that runs this looks for warnings in the kernel's log afterwards. Driver data
- * is that of irdma; on other devices it is just more noise. The sequence depends
- * on the seed alone.
+ * content, commands with random fields and handles, every command that there could be
+ * with requests of all lengths, broken headers, and mmap() of every offset. Nothing is
+ * judged here but that each call returns, and that a right request of each kind succeeds,
+ * so that others like it get as far as they can; the test that runs this looks for
+ * warnings in the kernel's log afterwards. Driver data is that of irdma. The sequence
+ * depends on the seed alone.
  */
 #define _GNU_SOURCE
 #include "lib/verbs_util.h"
@@ -32,6 +33,8 @@
 #define CQ_PAGES 8
 #define SHADOW_PAGE 16UL
 #define QP_PAGE 32UL
+#define UD_PAGE 48UL
+#define SGID_INDEX 1		/* the first IPv4 address, to which handles are made */
 #define EXTRA_UDATA 32		/* bytes of driver data beyond what is known */
 #define MAX_ERRNO 134
 #define EX(command) ((command) | IB_USER_VERBS_CMD_FLAG_EXTENDED)
@@ -45,6 +48,9 @@ static char *arena;
 static int fd = -1;
 static unsigned long counts[MAX_ERRNO];
 static uint32_t response[256];
+/* The queue pair that a right request makes. */
+static unsigned long qp_page = QP_PAGE;
+static uint8_t qp_type = IBV_QPT_RC;
 
 static void count(int err)
 {
@@ -119,6 +125,8 @@ static struct {
 	uint32_t pd;
 	uint32_t cq;
 	uint32_t qp;
+	uint32_t ud;
+	uint32_t mr;
 } handle;
 
 static void fill_context(void *core, void *udata)
@@ -159,7 +167,7 @@ static void fill_reg_qp(void *core, void *udata)
 {
 	struct irdma_mem_reg_req *req = udata;
 
-	fill_reg(core, udata, IRDMA_MEMREG_TYPE_QP, QP_PAGE, 8);
+	fill_reg(core, udata, IRDMA_MEMREG_TYPE_QP, qp_page, 8);
 	req->sq_pages = 4;
 	req->rq_pages = 3;
 }
@@ -223,11 +231,66 @@ static void fill_create_qp(void *core, void *udata)
 
 	cmd->pd_handle = handle.pd;
 	cmd->send_cq_handle = cmd->recv_cq_handle = handle.cq;
-	cmd->max_send_wr = cmd->max_recv_wr = 32;
+	cmd->max_send_wr = 256;		/* half of the ring, as libraries that size it ask */
+	cmd->max_recv_wr = 32;
 	cmd->max_send_sge = cmd->max_recv_sge = 1;
-	cmd->qp_type = IBV_QPT_RC;
-	req->user_wqe_bufs = (uintptr_t)arena + QP_PAGE * PAGE;
+	cmd->qp_type = qp_type;
+	req->user_wqe_bufs = (uintptr_t)arena + qp_page * PAGE;
 	req->user_compl_ctx = 0x1234;
+}
+
+static void fill_ex_create_qp(void *core, void *udata)
+{
+	struct ib_uverbs_ex_create_qp *cmd = core;
+	struct irdma_create_qp_req *req = udata;
+
+	cmd->pd_handle = handle.pd;
+	cmd->send_cq_handle = cmd->recv_cq_handle = handle.cq;
+	cmd->max_send_wr = 256;		/* half of the ring, as libraries that size it ask */
+	cmd->max_recv_wr = 32;
+	cmd->max_send_sge = cmd->max_recv_sge = 1;
+	cmd->qp_type = qp_type;
+	req->user_wqe_bufs = (uintptr_t)arena + qp_page * PAGE;
+}
+
+static void fill_query_qp(void *core, void *udata)
+{
+	struct ib_uverbs_query_qp *cmd = core;
+
+	(void)udata;
+	cmd->qp_handle = handle.qp;
+	cmd->attr_mask = IBV_QP_STATE;
+}
+
+static void fill_rereg_mr(void *core, void *udata)
+{
+	struct ib_uverbs_rereg_mr *cmd = core;
+
+	(void)udata;
+	cmd->mr_handle = handle.mr;
+	cmd->flags = IBV_REREG_MR_CHANGE_ACCESS;
+	cmd->access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+}
+
+static void fill_alloc_mw(void *core, void *udata)
+{
+	struct ib_uverbs_alloc_mw *cmd = core;
+
+	(void)udata;
+	cmd->pd_handle = handle.pd;
+	cmd->mw_type = IBV_MW_TYPE_1;
+}
+
+/* A group of IPv4; the requests of joining and leaving it are alike. */
+static void fill_mcast(void *core, void *udata)
+{
+	struct ib_uverbs_attach_mcast *cmd = core;
+
+	(void)udata;
+	cmd->gid[10] = cmd->gid[11] = 0xff;
+	cmd->gid[12] = 239;
+	cmd->gid[15] = 1;
+	cmd->qp_handle = handle.ud;
 }
 
 static void fill_ex_modify_qp(void *core, void *udata)
@@ -261,8 +324,10 @@ static void fill_create_ah(void *core, void *udata)
 	cmd->pd_handle = handle.pd;
 	cmd->attr.is_global = 1;
 	cmd->attr.port_num = 1;
+	cmd->attr.grh.sgid_index = SGID_INDEX;
+	cmd->attr.grh.hop_limit = 1;
 	cmd->attr.grh.dgid[10] = cmd->attr.grh.dgid[11] = 0xff;
-	cmd->attr.grh.dgid[12] = 127;
+	cmd->attr.grh.dgid[12] = 10;
 	cmd->attr.grh.dgid[15] = 1;
 }
 
@@ -279,7 +344,9 @@ static void register_qp(void);
 
 enum command_index {
 	ALLOC_PD, REG_MR_MEM, REG_MR_QP, REG_MR_CQ, REG_MR_SHADOW, CREATE_CQ,
-	EX_CREATE_CQ, RESIZE_CQ, CREATE_QP, MODIFY_QP, EX_MODIFY_QP, CREATE_AH,
+	EX_CREATE_CQ, RESIZE_CQ, CREATE_QP, EX_CREATE_QP, MODIFY_QP, EX_MODIFY_QP,
+	QUERY_QP, CREATE_AH, REREG_MR, ALLOC_MW, ATTACH_MCAST, DETACH_MCAST,
+	EX_QUERY_DEVICE,
 };
 
 static const struct command commands[] = {
@@ -331,6 +398,12 @@ static const struct command commands[] = {
 		sizeof(struct irdma_create_qp_req),
 		sizeof(struct irdma_create_qp_resp), fill_create_qp,
 		IB_USER_VERBS_CMD_DESTROY_QP, register_qp },
+	[EX_CREATE_QP] = { "ex-create-qp", EX(IB_USER_VERBS_EX_CMD_CREATE_QP),
+		sizeof(struct ib_uverbs_ex_create_qp),
+		sizeof(struct ib_uverbs_ex_create_qp_resp),
+		sizeof(struct irdma_create_qp_req),
+		sizeof(struct irdma_create_qp_resp), fill_ex_create_qp,
+		IB_USER_VERBS_CMD_DESTROY_QP, register_qp },
 	[MODIFY_QP] = { "modify-qp", IB_USER_VERBS_CMD_MODIFY_QP,
 		sizeof(struct ib_uverbs_modify_qp), 0,
 		sizeof(struct irdma_modify_qp_req), 0, fill_modify_qp, 0, NULL },
@@ -344,6 +417,24 @@ static const struct command commands[] = {
 		sizeof(struct ib_uverbs_create_ah_resp), 0,
 		sizeof(struct irdma_create_ah_resp), fill_create_ah,
 		IB_USER_VERBS_CMD_DESTROY_AH, NULL },
+	[QUERY_QP] = { "query-qp", IB_USER_VERBS_CMD_QUERY_QP,
+		sizeof(struct ib_uverbs_query_qp),
+		sizeof(struct ib_uverbs_query_qp_resp), 0, 0, fill_query_qp, 0, NULL },
+	[REREG_MR] = { "rereg-mr", IB_USER_VERBS_CMD_REREG_MR,
+		sizeof(struct ib_uverbs_rereg_mr),
+		sizeof(struct ib_uverbs_rereg_mr_resp), 0, 0, fill_rereg_mr, 0, NULL },
+	[ALLOC_MW] = { "alloc-mw", IB_USER_VERBS_CMD_ALLOC_MW,
+		sizeof(struct ib_uverbs_alloc_mw),
+		sizeof(struct ib_uverbs_alloc_mw_resp), 0, 0, fill_alloc_mw,
+		IB_USER_VERBS_CMD_DEALLOC_MW, NULL },
+	[ATTACH_MCAST] = { "attach-mcast", IB_USER_VERBS_CMD_ATTACH_MCAST,
+		sizeof(struct ib_uverbs_attach_mcast), 0, 0, 0, fill_mcast, 0, NULL },
+	[DETACH_MCAST] = { "detach-mcast", IB_USER_VERBS_CMD_DETACH_MCAST,
+		sizeof(struct ib_uverbs_detach_mcast), 0, 0, 0, fill_mcast, 0, NULL },
+	[EX_QUERY_DEVICE] = { "ex-query-device", EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE),
+		sizeof(struct ib_uverbs_ex_query_device),
+		sizeof(struct ib_uverbs_ex_query_device_resp), 0, 0, fill_nothing, 0,
+		NULL },
 };
 
 /* Send a command; lengths in bytes. Return: errno, 0 on success. */
@@ -470,6 +561,36 @@ static void set_up(void)
 	register_qp();
 	if (!send_right(CREATE_QP))
 		handle.qp = response[0];
+	send_right(MODIFY_QP);
+	qp_page = UD_PAGE;
+	qp_type = IBV_QPT_UD;
+	register_qp();
+	if (!send_right(CREATE_QP))
+		handle.ud = response[0];
+	qp_page = QP_PAGE;
+	qp_type = IBV_QPT_RC;
+	if (!send_right(REG_MR_MEM))
+		handle.mr = response[0];
+}
+
+/* Whether a right request of each kind succeeds, on a device with all that it needs. */
+static bool right_requests(void)
+{
+	bool right = true;
+	int err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		set_up();
+		if (i == DETACH_MCAST)
+			send_right(ATTACH_MCAST);
+		if (commands[i].prepare)
+			commands[i].prepare();
+		err = send_right((enum command_index)i);
+		if (err)
+			printf("FAIL %s: %s\n", commands[i].name, vu_errno_name(err));
+		right = right && !err;
+	}
+	return right;
 }
 
 /* ---- sweeps ---- */
@@ -492,6 +613,27 @@ static void sweep_lengths(const struct command *cmd, bool fresh)
 				if (!send_command(cmd, in, out, content, false))
 					destroy(cmd->undo, response[0]);
 			}
+}
+
+/* Every number of a command, known or not, with requests and driver data of several lengths. */
+static void sweep_numbers(void)
+{
+	static const size_t lengths[] = { 0, 8, 24 };
+	uint64_t core[16], udata[4];
+
+	for (uint32_t number = 0; number < 2 * 64; number++) {
+		uint32_t command = number < 64 ? number : EX(number - 64);
+
+		set_up();
+		for (size_t len = 0; len <= sizeof(core); len += 8)
+			for (size_t i = 0; i < ARRAY_SIZE(lengths); i++)
+				for (size_t o = 0; o < ARRAY_SIZE(lengths); o++) {
+					random_fill(core, sizeof(core));
+					random_fill(udata, sizeof(udata));
+					transmit(command, core, len, len, udata,
+						 lengths[i], lengths[o]);
+				}
+	}
 }
 
 /* Random commands, fields, handles, lengths; things pile up and go again. */
@@ -639,6 +781,8 @@ static void run(unsigned long n, uint64_t last_page)
 		sweep_lengths(&commands[i], false);
 		print_counts(commands[i].name);
 	}
+	sweep_numbers();
+	print_counts("all numbers");
 	random_commands(n);
 	print_counts("random commands");
 	random_headers(n);
@@ -658,6 +802,7 @@ int main(int argc, char **argv)
 	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	unsigned long n = 4000, last_page = 4096;
 	const char *device = NULL;
+	bool right;
 	int c;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -689,7 +834,9 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return 2;
 	}
+	right = right_requests();
+	print_counts("right requests");
 	run(n, last_page);
-	printf("uverbs-raw: PASS\n");
-	return 0;
+	printf("uverbs-raw: %s\n", right ? "PASS" : "FAIL");
+	return right ? 0 : 1;
 }
