@@ -4,7 +4,7 @@
  * suites/, and passes on what they find; see bridge.h.
  *
  * KUnit runs the suites of a module when it is loaded. Parameter "only" picks
- * some: SUITE, or SUITE.TEST.
+ * some: SUITE or SUITE.TEST, several with commas between them.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -41,7 +41,7 @@ static const struct bridge_suite *const all[] = { SUITES(LISTED) };
 
 static char *only = "";
 module_param(only, charp, 0444);
-MODULE_PARM_DESC(only, "suite to run, or suite.test");
+MODULE_PARM_DESC(only, "suites to run, or suite.test, with commas between them");
 
 /* What KUnit is given of a suite, and which of ours it is. */
 struct listed_suite {
@@ -133,18 +133,35 @@ static void run(struct kunit *test)
 	kunit_set_failure(test);
 }
 
+/* Whether @wish, which ends at a comma or with the text, is @suite, or @name of it. */
+static bool wishes(const char *wish, const char *suite, const char *name)
+{
+	const size_t length = strcspn(wish, ",");
+	const size_t of_suite = strlen(suite);
+
+	if (length < of_suite || strncmp(wish, suite, of_suite) != 0)
+		return false;
+	if (length == of_suite)
+		return true;
+	return wish[of_suite] == '.' && length == of_suite + 1 + strlen(name) &&
+	       strncmp(wish + of_suite + 1, name, strlen(name)) == 0;
+}
+
 /* Whether @name is what the parameter asks for. */
 static bool wanted(const char *suite, const char *name)
 {
-	size_t length = strlen(suite);
+	const char *wish = only;
 
 	if (!*only)
 		return true;
-	if (strncmp(only, suite, length) != 0)
-		return false;
-	if (!only[length])
-		return true;
-	return only[length] == '.' && strcmp(only + length + 1, name) == 0;
+	for (;;) {
+		if (wishes(wish, suite, name))
+			return true;
+		wish = strchr(wish, ',');
+		if (!wish)
+			return false;
+		wish++;
+	}
 }
 
 /* How many tests of @ours are wanted; -ENOMEM. */

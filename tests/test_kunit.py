@@ -6,10 +6,9 @@ from typing import List
 
 import coverage
 import kunit
-from common import SANITIZED, TOP, figure
+from common import SANITIZED, TOP, Trouble, figure
 from testing import test
 
-LEAST_TESTS = 200
 LEAST_LINES = 85        # percent of drivers/irdma that the tests run
 # Files of which each branch is taken: planning of modify_qp, table of events, control QP.
 WHOLE = ("verbs/qp_plan.cpp", "eq/ae_table.cpp", "cqp/cqp.cpp")
@@ -17,12 +16,27 @@ WHOLE = ("verbs/qp_plan.cpp", "eq/ae_table.cpp", "cqp/cqp.cpp")
 NEVER = ("switch (mode) {", "static const char *mode_name(Mode mode)")
 
 
-def check(results: kunit.Results, least: int = LEAST_TESTS) -> None:
-    """All tests are there and have passed, by the kernel's own reader."""
+def check(results: kunit.Results, *only: str) -> None:
+    """All tests (of these suites) have run and passed, by the kernel's own reader."""
     status = kunit.parse(results.ktap)
     assert not status and not results.failed(), "\n".join(results.failed())
     figure("KUnit tests", results.passed())
-    assert results.passed() >= least, f"only {results.passed()} tests"
+    assert results.names() == kunit.choose(only), results.ktap
+
+
+@test(needs=(), guests=0, kernels=None)
+def names() -> None:
+    """What scripts/kunit takes for a name, before it builds and boots anything."""
+    suite = [name for name in kunit.names() if name.startswith("rings.")]
+    assert len(suite) > 5 and kunit.choose(["rings"]) == suite
+    assert kunit.choose([suite[2], suite[1], "plan"]) == [*suite[1:3], *kunit.choose(["plan"])]
+    for wrong, text in (("cpq", "did you mean cqp?"), ("cqp.", "cqp"), ("", "''"), ("cqp,qp", "")):
+        try:
+            kunit.choose(["rings", wrong])
+        except Trouble as trouble:
+            assert f"'{wrong}'" in str(trouble) and text in str(trouble), trouble
+        else:
+            raise AssertionError(f"'{wrong}' is a test")
 
 
 def untaken(counts: coverage.Coverage, name: str) -> List[str]:
@@ -49,8 +63,8 @@ def suites_and_coverage() -> None:
 @test(needs=("images", "kunit"), kernels=None, timeout=900, full=True)
 def sweep() -> None:
     """Each command in each manner; beside other suites it is some of them."""
-    results = kunit.run(only="sweep")
-    check(results, least=1)
+    results = kunit.run(only=("sweep",))
+    check(results, "sweep")
     told = re.search(r"(\d+) kinds of commands, (\d+) faults", results.ktap)
     assert told and int(told[2]) > 2000, results.ktap
     print(told[0])
