@@ -3,17 +3,19 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import List
 
 import hosttsc
 import kernlog
-from common import SCRIPTS
+from common import SCRIPTS, Trouble
 from guest import Guest, GuestFailure, Setup, Wire
-from testing import guests, test
+from testing import Test, guests, select, test
 
 
 GUEST = (SCRIPTS / "guest", "--no-device", "--driver", "none", "--mem", "512")
@@ -158,9 +160,41 @@ def command_line() -> None:
     assert done.stdout == Path(__file__).read_text(), done
 
 
+@test(needs=(), guests=0, kernels=None)
+def patterns_name_tests() -> None:
+    """A whole name is that test alone; a pattern that names none is not passed over."""
+    some = [Test(name, print, None, 1, 1, (), full)
+            for name, full in (("a.b.6.1", False), ("a.b.6.12", True), ("a.c", True))]
+
+    def chosen(*patterns: str) -> List[str]:
+        return [each.name for each in select(some, patterns, False)]
+
+    assert chosen() == chosen("a.b.6.1") == ["a.b.6.1"]
+    assert chosen("a.b") == chosen("*.6.*", "a.b.6.12") == ["a.b.6.1", "a.b.6.12"]
+    assert chosen("c", "6.12") == ["a.b.6.12", "a.c"]
+    try:
+        chosen("a.b", "nothing")
+    except Trouble as trouble:
+        assert "'nothing'" in str(trouble), trouble
+    else:
+        raise AssertionError("a pattern without tests was passed over")
+
+
 @test(needs=("images",), kernels=None)
 def interrupted_run_ends() -> None:
-    """Nothing that it has started goes on."""
+    """Nothing that it has started goes on, no folder of it is left."""
+    folders = Path(os.environ["IRDMA_RUN_DIR"]), Path(tempfile.mkdtemp(prefix="e810-test."))
+    try:
+        os.environ["TMPDIR"] = str(folders[1])
+        ends_when_interrupted()
+        left = [path for folder in folders if folder.exists() for path in folder.iterdir()]
+        assert not left, left
+    finally:
+        shutil.rmtree(folders[1])
+
+
+def ends_when_interrupted() -> None:
+    """scripts/guest, by both signals."""
     for number in (signal.SIGINT, signal.SIGTERM):
         # A shell's background job ignores SIGINT, and so does all that it starts.
         run = subprocess.Popen([*GUEST, "--", "sleep", "1000"], stderr=subprocess.PIPE,

@@ -516,6 +516,8 @@ class Guest:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal)
         self._process = None
         self._wire.unplug(self.setup.number)
+        if isinstance(sys.exc_info()[1], (KeyboardInterrupt, SystemExit)):
+            shutil.rmtree(self.folder, ignore_errors=True)      # nobody wants to see why
 
     def __exit__(self, kind, *_) -> None:
         if kind is not None:

@@ -29,6 +29,7 @@ LOGS = BUILD / "check"
 SLOTS = 3               # guests at once, on two cores: each sleeps a third of its time
 SKIPPED = 77            # exit status of a skipped test's process
 STILL_RUNNING = 30      # seconds between lines that tell what is running
+PATIENCE = 10           # seconds that an interrupted test has to end by itself
 
 
 class Skip(Exception):
@@ -114,11 +115,20 @@ def find(only: Optional[str] = None) -> List[Test]:
 
 
 def select(tests: Sequence[Test], patterns: Sequence[str], full: bool) -> List[Test]:
-    """Those whose name matches a pattern or contains it; all without patterns."""
+    """Those that a pattern names; all without patterns. Trouble if one names none."""
     if not patterns:
         return [each for each in tests if full or not each.full]
-    return [each for each in tests
-            if any(fnmatch.fnmatch(each.name, p) or p in each.name for p in patterns)]
+    chosen = [_named(tests, pattern) for pattern in patterns]
+    return [each for each in tests if any(each in some for some in chosen)]
+
+
+def _named(tests: Sequence[Test], pattern: str) -> List[Test]:
+    """The one of that name, or those whose name matches or contains the pattern."""
+    named = [each for each in tests if each.name == pattern] or [
+        each for each in tests if fnmatch.fnmatch(each.name, pattern) or pattern in each.name]
+    if not named:
+        raise Trouble(f"no test matches '{pattern}' (scripts/check --list --full)")
+    return named
 
 
 def run_here(one: Test) -> int:
@@ -178,6 +188,14 @@ class _Running:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def interrupt(self) -> None:
+        """The same, but it may remove what it has outside of its folder."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(PATIENCE)
+        self.end()
 
 
 @dataclasses.dataclass
@@ -247,7 +265,7 @@ def run_all(tests: Sequence[Test]) -> Tally:
                 say("... " + ", ".join(f"{r.test.name} {r.seconds:.0f} s" for r in running))
     finally:
         for each in running:
-            each.end()
+            each.interrupt()
     return tally
 
 
