@@ -270,6 +270,32 @@ void chains()
 	EXPECT(bad_receive == &receives[1]);
 }
 
+/* What a consumer posts when a completion has made room begins where it was stopped. */
+void chains_meet_a_full_queue()
+{
+	Scene s;
+	REQUIRE(s.ready);
+	Worker w(s);
+	REQUIRE(w.qp.bring_up(SHIM_QPS_RTS));
+	constexpr u32 length = 512;
+	Many<shim_rdma_wr, length> chain;
+	const shim_send_wr *bad = nullptr;
+
+	for (u32 i = 0; i < length; i++) {
+		chain[i] = w.request(SHIM_WR_SEND, 1, i);
+		if (i)
+			chain[i - 1].wr.next = &chain[i].wr;
+	}
+	EXPECT_EQ(irdma_post_send(w.qp.qp, &chain[0].wr, &bad), -SHIM_ENOMEM);
+	REQUIRE(bad);
+	u64 posted = bad->wr_id;
+	EXPECT(posted >= w.qp.qp_result.max_send_wr);
+	EXPECT(w.complete(w.sent(0)));
+	EXPECT_EQ(w.poll(), 1);
+	EXPECT_EQ(irdma_post_send(w.qp.qp, bad, &bad), -SHIM_ENOMEM);
+	EXPECT_EQ(bad->wr_id, posted + 1);
+}
+
 void inline_and_datagrams()
 {
 	Scene s;
@@ -936,6 +962,7 @@ constexpr bridge_case cases[] = {
 	TEST(rings_in_pieces),
 	TEST(requests_that_are_refused),
 	TEST(chains),
+	TEST(chains_meet_a_full_queue),
 	TEST(inline_and_datagrams),
 	TEST(fast_registration_and_invalidation),
 	TEST(full_queues),
