@@ -33,7 +33,7 @@ void note(const char *fmt, ...)
 bool expect(bool condition, const char *file, u32 line, const char *text)
 {
 	if (!condition)
-		fail(file, line, "%s", text);
+		fail(file, line, "%s: it is false", text);
 	return condition;
 }
 

@@ -21,6 +21,9 @@ struct CompletionState {
 	u32 count;
 };
 
+#define LOCK_NAME(cls, name) name,
+constexpr const char *lock_names[] = {SHIM_LOCK_LIST(LOCK_NAME)};
+
 constexpr u32 completed_for_ever = ~0u / 2;
 
 LockState &state_of(shim_spinlock *lock)
@@ -42,7 +45,7 @@ CompletionState &state_of(shim_completion *c)
 void take(LockState &lock, const char *what)
 {
 	if (lock.held) {
-		FAIL("%s of class %u is taken by its holder", what, lock.cls);
+		FAIL("%s %s is taken by its holder", what, lock_names[lock.cls]);
 		bridge_abort();
 	}
 	lock.held = 1;
@@ -51,7 +54,7 @@ void take(LockState &lock, const char *what)
 void give(LockState &lock, const char *what)
 {
 	if (!lock.held)
-		FAIL("%s of class %u is given up by one who does not hold it", what, lock.cls);
+		FAIL("%s %s is given up by one who does not hold it", what, lock_names[lock.cls]);
 	lock.held = 0;
 }
 
@@ -170,12 +173,12 @@ int shim_vector_irq(shim_device *, u32 index)
 void *shim_zalloc(u64 bytes)
 {
 	world().must_sleep("memory is asked for");
-	return world().allocate(bytes);
+	return world().allocate(bytes, __builtin_return_address(0));
 }
 
 void *shim_zalloc_atomic(u64 bytes)
 {
-	return world().allocate(bytes);
+	return world().allocate(bytes, __builtin_return_address(0));
 }
 
 void shim_free(void *mem)

@@ -37,12 +37,12 @@ struct World::Event {
 };
 
 /** Before memory from the heap. */
-struct World::Allocation {
+struct alignas(16) World::Allocation {
 	Allocation *next, *previous;
 	u64 bytes;
 	u64 mark;
+	const void *by; /* who asked for it */
 };
-static_assert(sizeof(u64[4]) == 32);
 
 /** DMA memory. */
 struct World::Buffer {
@@ -97,7 +97,11 @@ World::~World()
 void World::check_end()
 {
 	if (!abandoned_) {
+		u32 shown = 0;
+
 		EXPECT_EQ(allocations_, 0);
+		for (Allocation *a = allocated_; a && shown < 4; a = a->next, shown++)
+			test::note("left: %llu bytes that %pS has asked for", a->bytes, a->by);
 		EXPECT_EQ(dma_buffers_, 0);
 		EXPECT_EQ(umems, 0);
 	}
@@ -254,7 +258,7 @@ bool World::can_allocate()
 	return false;
 }
 
-void *World::allocate(u64 bytes)
+void *World::allocate(u64 bytes, const void *by)
 {
 	if (!can_allocate() || bytes > 1ULL << 30)
 		return nullptr;
@@ -264,6 +268,7 @@ void *World::allocate(u64 bytes)
 		return nullptr;
 	allocation->bytes = bytes;
 	allocation->mark = magic;
+	allocation->by = by;
 	allocation->previous = nullptr;
 	allocation->next = allocated_;
 	if (allocated_)

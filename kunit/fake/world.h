@@ -174,7 +174,7 @@ public:
 	Callback<void()> on_mutex;
 	void must_sleep(const char *what);
 	bool can_allocate();
-	void *allocate(u64 bytes);
+	void *allocate(u64 bytes, const void *by);
 	void release(void *mem);
 	void *dma_allocate(u64 bytes, u64 *bus);
 	void dma_release(u64 bytes, void *cpu, u64 bus);
