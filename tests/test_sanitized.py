@@ -44,6 +44,8 @@ FAULTS = {
     "odd_enum": r"UBSAN: invalid-load in \S*faults.cpp:.*\n.*Plain'",
     "armed_timer": r"ODEBUG: free active .*timer_list",
     "dma_size": r"DMA-API: ice .*device driver frees DMA memory with different size",
+    "stale_object": r"\[Poison overwritten\] ",
+    "stale_page": r"pagealloc: memory corruption",
     "sleep_in_atomic": r"BUG: sleeping function called from invalid context",
     "leak": r"kmemleak: [1-9]\d* leaks at the end",
 }

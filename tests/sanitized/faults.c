@@ -5,6 +5,8 @@
  * by the rules of irdma.ko, which want a function of ice to be used.
  */
 #include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/net/intel/iidc.h>
@@ -89,6 +91,56 @@ static void dma_size(void)
 	pci_dev_put(pdev);
 }
 
+/* A store that no instruction checks, as a device's is. */
+static noinline __no_sanitize_address void store_unchecked(void *memory)
+{
+	WRITE_ONCE(*(u32 *)memory, 0);
+}
+
+/* A write into an object that has been given back, found as it is given out again. */
+static void stale_object(void)
+{
+	static struct kmem_cache *cache;
+	static void *neighbour; /* keeps the slab */
+	void *object;
+
+	if (cache)
+		return;
+	cache = kmem_cache_create("irdma_faults", 256, 0, 0, NULL);
+	if (!cache)
+		return;
+	neighbour = kmem_cache_alloc(cache, GFP_KERNEL);
+	object = kmem_cache_alloc(cache, GFP_KERNEL);
+	if (!neighbour || !object)
+		return;
+	kmem_cache_free(cache, object);
+	/* Out of KASAN's quarantine: only then it is poisoned. */
+	kmem_cache_shrink(cache);
+	store_unchecked(object + 128);
+	object = kmem_cache_alloc(cache, GFP_KERNEL);
+	if (object)
+		kmem_cache_free(cache, object);
+}
+
+/* The same with a page. Nobody else gets it meanwhile: it is the first of this CPU's list. */
+static void stale_page(void)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	unsigned long flags;
+	void *memory;
+
+	if (!page)
+		return;
+	memory = page_address(page);
+	local_irq_save(flags);
+	__free_page(page);
+	store_unchecked(memory + 128);
+	page = alloc_page(GFP_ATOMIC);
+	local_irq_restore(flags);
+	if (page)
+		__free_page(page);
+}
+
 static void none(void)
 {
 	struct ice_pf *pf = NULL;
@@ -104,7 +156,8 @@ static const struct {
 } faults[] = {
 	{ "lock_order", lock_order },	{ "sleep_in_atomic", sleep_in_atomic },
 	{ "leak", leak },		{ "armed_timer", armed_timer },
-	{ "dma_size", dma_size },	{ "none", none },
+	{ "dma_size", dma_size },	{ "stale_object", stale_object },
+	{ "stale_page", stale_page },	{ "none", none },
 };
 
 static int set_fault(const char *value, const struct kernel_param *param)
