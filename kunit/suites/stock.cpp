@@ -2,12 +2,14 @@
 /*
  * What stock irdma writes. The words are those that the device model was shown
  * by Debian's unmodified module (Linux 6.12) under the programs of
- * scripts/trace-diff and nvme-rdma, with what they meant there: attributes of
- * the programs (tests/guest/lib/profiles.c, "generic"), numbers that the device
- * had given, addresses as they came. Our fields, filled with that, must give
- * the same words, and read it back: so each is where stock has it, and no bit
- * of stock's is left over.
+ * scripts/trace-diff, nvme-rdma, qp-path and verbs_test (tests/kernel), with
+ * what they meant there: attributes of the programs (tests/guest/lib/profiles.c,
+ * "generic"), numbers that the device had given, addresses as they came. Our
+ * fields, filled with that, must give the same words, and read it back: so each
+ * is where stock has it, and no bit of stock's is left over. UPLOAD_CONTEXT is
+ * not here: stock never sends it.
  */
+#include "cqp/commands.h"
 #include "hw/cqe.h"
 #include "hw/cqp.h"
 #include "hw/qp_context.h"
@@ -30,6 +32,7 @@ namespace sds = hw::cqp_sds;
 namespace ctx = hw::qpc;
 namespace sq = hw::sq;
 namespace reg = hw::sq_fastreg;
+namespace inval = hw::sq_inval;
 
 constexpr u32 most_words = 32, most_fields = 40;
 
@@ -50,6 +53,15 @@ struct Written {
 constexpr hw::Field address0{"address", 0, 63, 0};
 constexpr hw::Field address1{"address", 4, 63, 0}, fragment1{"fragment", 5, 63, 0};
 constexpr hw::Field valid2{"valid", 7, 63, 63};
+/* 8 bytes in the request itself. */
+constexpr hw::Field inline8{"inline data", 1, 63, 0};
+/* The second member of a group. */
+constexpr hw::Field member2_qp{"qp", 1, group::member_qp.hi, group::member_qp.lo};
+constexpr hw::Field member2_valid{"valid", 1, group::member_valid.hi, group::member_valid.lo};
+
+/* Segments of which one command tells. */
+constexpr cmd::SdEntry segment1{1, true, true, 0x9800000}, segment2{2, true, true, 0x9a00000},
+	segment3{3, true, true, 0x9c00000}, segment5_gone{5, false, true, 0};
 
 /* Commands of the control QP. */
 constexpr Written commands[] = {
@@ -73,6 +85,27 @@ constexpr Written commands[] = {
 	  {&sds::sd_direct, 1},
 	  {&sds::sd_bp_count, 512},
 	  {&sds::sd_page, 0xa000}}},
+	{"UPDATE_PE_SDS, segments 1 to 3, and one more in a buffer",
+	 {0x80008001, 0x9800803, 0x9500180, 0x8000001f00000001, 0x8000000080008002, 0x9a00803,
+	  0x8000000080008003, 0x9c00803},
+	 {{&hw::cqp::opcode, 0x1f},
+	  {&hw::cqp::valid, 1},
+	  {&sds::buffer, 0x9500180 / 64},
+	  {&sds::more_entries, 1},
+	  {&sds::command0, segment1.command()},
+	  {&sds::data0, segment1.data()},
+	  {&sds::command1, segment2.command()},
+	  {&sds::data1, segment2.data()},
+	  {&sds::entry1_valid, 1},
+	  {&sds::command2, segment3.command()},
+	  {&sds::data2, segment3.data()},
+	  {&sds::entry2_valid, 1}}},
+	{"UPDATE_PE_SDS, segment 5 is taken back",
+	 {0x80008005, 0x802, 0, 0x8000001f00000000},
+	 {{&hw::cqp::opcode, 0x1f},
+	  {&hw::cqp::valid, 1},
+	  {&sds::command0, segment5_gone.command()},
+	  {&sds::data0, segment5_gone.data()}}},
 	{"SHMC_PAGES_ALLOCATED",
 	 {0, 0, 0, 0x8000002b00000000},
 	 {{&hw::cqp::opcode, 0x2b}, {&hw::cqp::valid, 1}}},
@@ -128,6 +161,14 @@ constexpr Written commands[] = {
 	  {&cq::ceqe_mask, 1},
 	  {&cq::ceq_valid, 1},
 	  {&cq::shadow_addr, 0x5f60000}}},
+	{"DESTROY_CQ, the CCQ",
+	 {0x801, 0x7fffc44003e6f5c4, 0, 0x8002000500000000, 0, 0x4d76200},
+	 {{&hw::cqp::opcode, 0x05},
+	  {&hw::cqp::valid, 1},
+	  {&cq::size, 2049},
+	  {&cq::context, 0x7fffc44003e6f5c4},
+	  {&cq::ceq_valid, 1},
+	  {&cq::shadow_addr, 0x4d76200}}},
 	{"QUERY_RDMA_FEATURES",
 	 {0, 0, 0, 0x80000012000000d8, 0x9311000},
 	 {{&hw::cqp::opcode, 0x12},
@@ -164,6 +205,9 @@ constexpr Written commands[] = {
 	  {&hw::cqp_arp::index, 1},
 	  {&hw::cqp_arp::entry_valid, 1},
 	  {&hw::cqp_arp::permanent, 1}}},
+	{"MANAGE_ARP, an address is taken away",
+	 {0, 0, 0, 0x8000000f00000005},
+	 {{&hw::cqp::opcode, 0x0f}, {&hw::cqp::valid, 1}, {&hw::cqp_arp::index, 5}}},
 	{"GATHER_STATS",
 	 {0, 0, 0, 0x8000002e00000000, 0x9311000},
 	 {{&hw::cqp::opcode, 0x2e}, {&hw::cqp::valid, 1}, {&hw::cqp_stats::addr, 0x9311000}}},
@@ -355,6 +399,40 @@ constexpr Written commands[] = {
 	  {&ah::loopback, 1},
 	  {&ah::dest_ip3, 0x0a000001},
 	  {&ah::src_ip3, 0x0a000001}}},
+	{"CREATE_AH, fd00::1 to fd00::2",
+	 {0x525400e810010000, 0x500280000ffff, 0x5004000012345, 0x8000001c00000001, 2,
+	  0xfd00000000000000, 1, 0xfd00000000000000},
+	 {{&hw::cqp::opcode, 0x1c},
+	  {&hw::cqp::valid, 1},
+	  {&ah::src_mac, 0x525400e81001},
+	  {&ah::vlan_tag, 0xffff},
+	  {&ah::traffic_class, 0x28},
+	  {&ah::pd, 5},
+	  {&ah::flow_label, 0x12345},
+	  {&ah::hop_limit, 64},
+	  {&ah::arp_index, 5},
+	  {&ah::ah, 1},
+	  {&ah::dest_ip3, 2},
+	  {&ah::dest_ip0, 0xfd000000},
+	  {&ah::src_ip3, 1},
+	  {&ah::src_ip0, 0xfd000000}}},
+	{"DESTROY_AH, 10.0.0.1 to itself",
+	 {0x525400e810010000, 0x700280000ffff, 0x1004000012345, 0xc800001e00000001, 0xa000001, 0,
+	  0xa000001},
+	 {{&hw::cqp::opcode, 0x1e},
+	  {&hw::cqp::valid, 1},
+	  {&ah::src_mac, 0x525400e81001},
+	  {&ah::vlan_tag, 0xffff},
+	  {&ah::traffic_class, 0x28},
+	  {&ah::pd, 7},
+	  {&ah::flow_label, 0x12345},
+	  {&ah::hop_limit, 64},
+	  {&ah::arp_index, 1},
+	  {&ah::ah, 1},
+	  {&ah::ipv4, 1},
+	  {&ah::loopback, 1},
+	  {&ah::dest_ip3, 0x0a000001},
+	  {&ah::src_ip3, 0x0a000001}}},
 	{"CREATE_MCAST, 239.1.2.3",
 	 {0x1005e010203, 0, 0xfff00000001, 0x9000002600000001, 0xb435000, 0, 0xef010203},
 	 {{&hw::cqp::opcode, 0x26},
@@ -366,9 +444,43 @@ constexpr Written commands[] = {
 	  {&group::ipv4, 1},
 	  {&group::members_addr, 0xb435000},
 	  {&group::dest_ip3, 0xef010203}}},
+	{"CREATE_MCAST, ff0e::9",
+	 {0x3333ff0e0000, 0, 0xfff00000001, 0x8000002600000002, 0x907b000, 0, 9,
+	  0xff0e000000000000},
+	 {{&hw::cqp::opcode, 0x26},
+	  {&hw::cqp::valid, 1},
+	  {&group::mac, 0x3333ff0e0000}, /* not that of RFC 2464 */
+	  {&group::qs_handle, 1},
+	  {&group::vlan, 0xfff},
+	  {&group::group, 2},
+	  {&group::members_addr, 0x907b000},
+	  {&group::dest_ip3, 9},
+	  {&group::dest_ip0, 0xff0e0000}}},
+	{"MODIFY_MCAST, 239.1.2.3 has a second member",
+	 {0x1005e010203, 0, 0xfff00000001, 0x9000002700000001, 0x8f86000, 0, 0xef010203},
+	 {{&hw::cqp::opcode, 0x27},
+	  {&hw::cqp::valid, 1},
+	  {&group::mac, 0x01005e010203},
+	  {&group::qs_handle, 1},
+	  {&group::vlan, 0xfff},
+	  {&group::group, 1},
+	  {&group::ipv4, 1},
+	  {&group::members_addr, 0x8f86000},
+	  {&group::dest_ip3, 0xef010203}}},
+	{"DESTROY_MCAST, 239.1.2.3",
+	 {0x1005e010203, 0, 0xfff00000001, 0x9000002800000001, 0x8f86000, 0, 0xef010203},
+	 {{&hw::cqp::opcode, 0x28},
+	  {&hw::cqp::valid, 1},
+	  {&group::mac, 0x01005e010203},
+	  {&group::qs_handle, 1},
+	  {&group::vlan, 0xfff},
+	  {&group::group, 1},
+	  {&group::ipv4, 1},
+	  {&group::members_addr, 0x8f86000},
+	  {&group::dest_ip3, 0xef010203}}},
 };
 
-/* Contexts. */
+/* Contexts, and what else commands have in memory. */
 constexpr Written contexts[] = {
 	{"context of the control QP",
 	 {0xa10, 0x9a80000, 1, 0xffff8880081c6a48, 0x10000},
@@ -492,6 +604,24 @@ constexpr Written contexts[] = {
 	  {&ctx::qs_handle, 1},
 	  {&ctx::local_ip3, 0x0a000001},
 	  {&ctx::remote_endpoint, 1}}},
+	{"members of a group, when a second has come",
+	 {0x80000003, 0x80000004},
+	 {{&group::member_qp, 3},
+	  {&group::member_valid, 1},
+	  {&member2_qp, 4},
+	  {&member2_valid, 1}}},
+	{"members of a group, when the first of two has left",
+	 {0x80000004},
+	 {{&group::member_qp, 4}, {&group::member_valid, 1}}},
+	{"a segment that UPDATE_PE_SDS has in a buffer",
+	 {0x80008004, 0x9e00803},
+	 {{&sds::sd_write, 1},
+	  {&sds::sd_partition, 1},
+	  {&sds::sd_index, 4},
+	  {&sds::sd_valid, 1},
+	  {&sds::sd_direct, 1},
+	  {&sds::sd_bp_count, 512},
+	  {&sds::sd_page, 0x9e00}}},
 };
 
 /* Work requests. */
@@ -537,6 +667,30 @@ constexpr Written requests[] = {
 	  {&hw::fragment::valid, 1},
 	  {&sq::remote_stag, 0x41dc6c58},
 	  {&sq::opcode, 4},
+	  {&sq::signalled, 1},
+	  {&sq::valid, 1}}},
+	{"SEND of 8 bytes that lie in the request",
+	 {0, 0xa80a6bcd2f91f254, 0, 0xc208000300000000},
+	 {{&inline8, 0xa80a6bcd2f91f254},
+	  {&sq::opcode, 3},
+	  {&sq::inline_length, 8},
+	  {&sq::inline_data, 1},
+	  {&sq::signalled, 1},
+	  {&sq::valid, 1}}},
+	{"RDMA WRITE of no bytes with immediate data",
+	 {0x1234abcd, 0, 0xb1d0080, 0xc0008000f15d8162},
+	 {{&sq::imm_data, 0x1234abcd},
+	  {&sq::remote_addr, 0xb1d0080},
+	  {&sq::remote_stag, 0xf15d8162},
+	  {&sq::immediate, 1},
+	  {&sq::signalled, 1},
+	  {&sq::valid, 1}}},
+	{"local invalidate, after all before it",
+	 {0, 0xf15d814e, 0, 0xf000000a00000000},
+	 {{&inval::stag, 0xf15d814e},
+	  {&sq::opcode, 10},
+	  {&sq::read_fence, 1},
+	  {&sq::local_fence, 1},
 	  {&sq::signalled, 1},
 	  {&sq::valid, 1}}},
 	{"fast register of a page",
