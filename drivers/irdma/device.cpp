@@ -21,8 +21,12 @@ constexpr u32 min_mtu_ipv6 = 1280;
 constexpr u32 min_stag_index_bits = 14;
 constexpr u32 ah_limit = 1u << 17; /* bits of an AH's index */
 
-/* How long a dead device waits before each reset that it asks for; there are no more than these. */
-constexpr u32 reset_delays_ms[] = {0, 1000, 5000, 20000};
+/*
+ * How long a dead device waits before each reset that it asks for; there are no more than these. The
+ * first: ice may tell of the cause in its service task, and a request that comes while that runs is
+ * looked at when its timer starts it again. In 6.12 it stands still once devlink has reloaded ice.
+ */
+constexpr u32 reset_delays_ms[] = {100, 1000, 5000, 20000};
 constexpr u32 trust_ms = 10 * 60 * 1000;
 constexpr u32 reset_again_ms = 50; /* when ice cannot be asked just now */
 

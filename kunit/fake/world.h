@@ -90,7 +90,7 @@ public:
 	/** Let time pass, with all that is due in it. From tests only. */
 	void pass(u64 nanoseconds);
 	/** Run all work and events that are due soon. */
-	void settle() { pass(20 * ms); }
+	void settle() { pass(150 * ms); }
 	/** Work items that wait to run; @kind SHIM_WORK_KINDS: of any. */
 	u32 work_waiting(shim_work_kind kind = SHIM_WORK_KINDS) const;
 	/** Run @handler as a hard interrupt. */
