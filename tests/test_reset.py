@@ -133,6 +133,18 @@ def resets(kernel: str) -> None:
         guest.run("rmmod irdma")
 
 
+@test(needs=NEEDS, kernels=("6.12",), timeout=400, full=True)
+def errors_after_reload(kernel: str) -> None:
+    """ice has no timer after a reload by devlink; an error that it tells of ends in a reset still."""
+    with Guest(setup(kernel, DEATH)) as guest:
+        for _ in range(8):
+            with survivor(guest, "devlink reload"):
+                guest.run(DEVLINK)
+            with survivor(guest, "hmc-error"):
+                inject(guest, "hmc-error")
+            guest.run(f"{RELOAD} && await 30 have_port_up")
+
+
 @test(needs=NEEDS, timeout=600, full=("6.1",))
 def removals(kernel: str) -> None:
     """The device is taken away in every way, by somebody who means it, and given back."""
