@@ -269,16 +269,14 @@ class Guest:
         if setup.fail:
             card["fail"] = setup.fail
         card.update(option.split("=", 1) for option in setup.device_opts)
-        card["bus"] = "root0"
-        plugin = product(BUILD / "e810.so", "model")
-        options += ["-plugin", str(plugin),
-                    "-device", "pcie-root-port,id=root0,chassis=1",
-                    "-device", _device("e810", card)]
+        cards = [card]
         for number, properties in enumerate(setup.more_cards, 2):
-            more = {"mac": f"52:54:00:e8:1{number}:0{setup.number}", "bus": f"root{number - 1}"}
-            more.update(option.split("=", 1) for option in properties.split(","))
-            options += ["-device", f"pcie-root-port,id=root{number - 1},chassis={number}",
-                        "-device", _device("e810", more)]
+            cards.append({"mac": f"52:54:00:e8:1{number}:0{setup.number}"})
+            cards[-1].update(option.split("=", 1) for option in properties.split(","))
+        options += ["-plugin", str(product(BUILD / "e810.so", "model"))]
+        for slot, each in enumerate(cards):
+            options += ["-device", f"pcie-root-port,id=root{slot},chassis={slot + 1}",
+                        "-device", _device("e810", {**each, "bus": f"root{slot}"})]
         return options
 
     def _command_line(self) -> List[str]:
