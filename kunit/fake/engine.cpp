@@ -58,11 +58,10 @@ Engine::Engine(World &world) : world_(world)
 	fpm.set(hw::fpm_query::max_ceqs, 16);
 	fpm.set(hw::fpm_query::hash_multiplier, 1);
 	fpm.set(hw::fpm_query::timer_bucket, 512);
-	for (const Offer &offer : offers)
-		for (const hw::HmcObjectInfo &info : hw::hmc_object_info)
-			if (info.object == offer.object)
-				fpm.qw[info.query_word].set(hw::fpm_size.put(offer.size) |
-							    offer.count);
+	for (const Offer &each : offers) {
+		offer(each.object, each.count);
+		offer_size(each.object, each.size);
+	}
 	features[0].set(hw::cqp_features::entry_count.put(3) | hw::cqp_features::fw_major.put(1) |
 			hw::cqp_features::fw_minor.put(52));
 	features[1].set(hw::cqp_features::entry_type.put(1));

@@ -94,6 +94,12 @@ public:
 	/** Rings lie in DMA memory; not so those of processes. */
 	bool strict_memory = true;
 	hw::FpmBuffer fpm; /**< answer of QUERY_FPM */
+	/** In it, how many objects of a kind there may be, and how large one is. */
+	void offer(hw::HmcObject kind, u32 count)
+	{
+		offer_word(kind, count, 0xffffffff00000000ULL);
+	}
+	void offer_size(hw::HmcObject kind, u64 size) { offer_word(kind, size << 32, 0xffffffff); }
 	/** Changes the answer of COMMIT_FPM. */
 	Callback<void(hw::FpmBuffer &answer)> on_commit;
 	hw::Le64 features[27] = {};
@@ -218,6 +224,7 @@ private:
 	void group(const Command &command, u32 change);
 	void update_segments(const Command &command);
 	void set_segment(u64 command, u64 data);
+	void offer_word(hw::HmcObject kind, u64 bits, u64 keep);
 	void query_fpm(const Command &command);
 	void commit_fpm(const Command &command);
 	u32 work_node(const Command &command);

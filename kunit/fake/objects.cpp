@@ -385,6 +385,16 @@ void Engine::update_segments(const Command &c)
 		set_segment(c.get(command2), c.get(data2));
 }
 
+void Engine::offer_word(hw::HmcObject kind, u64 bits, u64 keep)
+{
+	for (const auto &info : hw::hmc_object_info)
+		if (info.object == kind) {
+			hw::Le64 &word = fpm.qw[info.query_word];
+
+			word.set((word.get() & keep) | bits);
+		}
+}
+
 void Engine::query_fpm(const Command &c)
 {
 	auto *to = world_.dma_as<hw::FpmBuffer>(c.get(hw::cqp_fpm::addr));

@@ -397,18 +397,11 @@ void aeq_in_little_memory()
 {
 	constexpr u32 wanted = 128 + 256;
 	Large<Rig> rig;
-	auto offer = [&rig](hw::HmcObject kind, u32 count) {
-		for (const hw::HmcObjectInfo &info : hw::hmc_object_info)
-			if (info.object == kind)
-				rig->engine().fpm.qw[info.query_word].set(
-					rig->engine().fpm.qw[info.query_word].get() >> 32 << 32 |
-					count);
-	};
 	auto refuse = [](u64 bytes) { return bytes == wanted * sizeof(hw::Aeqe); };
 
-	offer(hw::HmcObject::qp, 128);
-	offer(hw::HmcObject::cq, 256);
-	offer(hw::HmcObject::q1, 1 << 16);
+	rig->engine().offer(hw::HmcObject::qp, 128);
+	rig->engine().offer(hw::HmcObject::cq, 256);
+	rig->engine().offer(hw::HmcObject::q1, 1 << 16);
 	rig->engine().fpm.set(hw::fpm_query::max_sds, 64);
 	rig->world().refuse_dma = refuse;
 	REQUIRE(rig->start());

@@ -41,17 +41,8 @@ struct Bare {
 	}
 	Hmc &hmc() { return device->hmc; }
 
-	void offer(HmcObject kind, u32 count) { offer_word(kind, count, 0xffffffff00000000ULL); }
-	void offer_size(HmcObject kind, u64 size) { offer_word(kind, size << 32, 0xffffffff); }
-	void offer_word(HmcObject kind, u64 bits, u64 keep)
-	{
-		for (const auto &info : hw::hmc_object_info)
-			if (info.object == kind) {
-				hw::Le64 &word = engine->fpm.qw[info.query_word];
-
-				word.set((word.get() & keep) | bits);
-			}
-	}
+	void offer(HmcObject kind, u32 count) { engine->offer(kind, count); }
+	void offer_size(HmcObject kind, u64 size) { engine->offer_size(kind, size); }
 	void segments(u32 count) { engine->fpm.set(hw::fpm_query::max_sds, count); }
 	Status size()
 	{
